@@ -1,5 +1,5 @@
 # ruff: noqa: E402
-"""Keras's `fit` on a small network: a wide pair of layers, a pooled one, and a callback."""
+"""Keras's `fit` on a small network with a slow callback."""
 
 import time
 
@@ -13,24 +13,25 @@ import keras
 import numpy as np
 from keras import layers
 
-HIDDEN = 1024
-PAUSE = 0.01
+WIDTH = 1024
+COUNT = 400_000
 
 keras.utils.set_random_seed(0)
 model = keras.Sequential(
     [
-        layers.Input((256,)),
-        layers.Dense(HIDDEN, activation="relu", name="wide"),
-        layers.Dense(256, name="narrow"),
+        layers.Input((64,)),
+        layers.Dense(WIDTH, activation="relu", name="first"),
+        layers.Dense(WIDTH, activation="relu", name="second"),
+        layers.Dense(WIDTH, activation="tanh", name="third"),
         layers.Dense(10, activation="softmax", name="head"),
     ]
 )
 model.compile("sgd", "sparse_categorical_crossentropy")
-x, y = np.ones((16384, 256), np.float32), np.zeros(16384, np.int32)
+x, y = np.ones((16384, 64), np.float32), np.zeros(16384, np.int32)
 
 
 def log(batch, logs):
-    time.sleep(PAUSE)
+    sum(range(COUNT))
 
 
 callback = keras.callbacks.LambdaCallback(on_train_batch_end=log)

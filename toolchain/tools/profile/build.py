@@ -1,8 +1,9 @@
 """From a recording to a `Profile`: who is given which part of the wall clock.
 
-Everything that was active is a span with a level and an owner (`spans.py`): kernels above loops,
-loops above what the host does. `wall.shares` divides the wall clock between the spans. Samples of
-the stack of Python cover the whole time at the lowest level: the parts add up to the wall clock.
+Everything that was active is a span with a level and an owner (`spans.py`): the threads of a kernel
+above kernels, kernels above loops, loops above what the host does. `wall.shares` divides the wall
+clock between the spans. Samples of the stack of Python cover the whole time at the lowest level, so
+that the parts add up to the wall clock.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .trace import HostSpan, OpRun, Trace
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
 
-_KERNEL, _LOOP = 1000, 500  # levels; a loop's is above it by its depth
+_WORK, _KERNEL, _LOOP = 1001, 1000, 500  # levels; a loop's is above it by its depth
 _HOST_LEVELS = {"compilation": 50, "transfers": 40, "between kernels": 30, "dispatch": 20}
 _SAMPLE = 0
 _PAUSE = int(3e9 * INTERVAL)  # nanoseconds between samples: the sampler could not run
@@ -109,6 +110,10 @@ def _add_kernels(
         spans.add(base + run.start, base + run.end, level, ("kernel", *key))
         counts[key][0] += 1
         counts[key][1] += 0 if _is_on_cpu(run) else (run.end - run.start) * 1e-9
+    for run in trace.work:
+        key = (run.program, run.op)
+        if depths[key] is None:
+            spans.add(base + run.start, base + run.end, _WORK, ("kernel", *key))
     level = _HOST_LEVELS["between kernels"]
     for each in trace.runs:
         owner = ("between kernels", each.program)

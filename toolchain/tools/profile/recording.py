@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import JxcError
 from ...source import SourceLine
 from .recorded import CompileSpan, Recorded
-from .sampler import StackSampler
+from .sampler import StackSampler, can_sample
 
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
@@ -162,6 +162,11 @@ class ProfileRecorder:
         from .build import build
         from .trace import Trace, read_trace
 
+        if not can_sample():
+            self._notes.append(
+                "the lines of Python on the host are unknown: a Python without the GIL cannot be "
+                "sampled. Expected PYTHON_GIL=1, or another build of Python"
+            )
         progress(f"reading a trace of {len(self._data) / 1e6:.0f} MB")
         trace = Trace()
         if self._data:

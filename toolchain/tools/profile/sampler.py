@@ -2,16 +2,23 @@
 
 Tracing every function would slow the program down, so a thread looks at the stack of the main
 thread every few milliseconds. A sample stands for the time since the one before it.
+
+A frame must not be read while its thread runs: CPython 3.11 then returns freed memory. Under the
+GIL, the interpreter lets another thread run only where it calls something or jumps backward.
+`_walk`, which reads a stack, is therefore written out without calls and loops.
 """
 
 from __future__ import annotations
 
+import gc
+import operator
 import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ...source import (
     SourceLine,
@@ -24,6 +31,9 @@ from ...source import (
 INTERVAL = 0.004
 """Seconds between samples. One takes about 20 µs, so that sampling costs half a percent."""
 
+_MOST_FRAMES = 500
+"""How many frames of a stack are read, the innermost first."""
+
 _IMPORTS = "<frozen importlib._bootstrap>"
 _GENERATOR = 0x20  # CO_GENERATOR of code objects
 _NEXT = {"__next__", "__getitem__", "__getitems__", "get_next"}
@@ -32,7 +42,8 @@ _RUNNER = os.path.join("tools", "explain", "script.py")
 _IDLE = ("threading.py", "queue.py", "selectors.py", "socketserver.py")
 
 
-_Described = tuple[str, SourceLine | None, str]
+_Described: TypeAlias = "tuple[str, SourceLine | None, str]"
+_Stack: TypeAlias = "tuple[tuple[CodeType, int], ...]"  # codes and lines, the innermost first
 
 
 class Sample(NamedTuple):
@@ -58,18 +69,19 @@ class StackSampler:
         self.samples: list[Sample] = []
         self.seconds = 0.0
         self._known: dict[tuple[tuple[int, int], ...], _Described] = {}
-        self._codes: list[CodeType] = []  # kept, so that their addresses are not used again
+        self._stacks: list[_Stack] = []  # kept, so that addresses of codes are not used again
         self._own = sys.argv[0]  # the command jxc, which is no file of the user's
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="jxc-profile", daemon=True)
 
     def start(self) -> None:
-        """Start sampling."""
-        self._thread.start()
+        """Start sampling, if this Python can."""
+        if can_sample():
+            self._thread.start()
 
     def stop(self) -> None:
         """Stop sampling; a last sample stands for the time since the one before."""
-        if not self._end.is_set():
+        if not self._end.is_set() and self._thread.is_alive():
             self._end.set()
             self._thread.join(timeout=5)
 
@@ -81,38 +93,89 @@ class StackSampler:
 
     def _take(self) -> None:
         now = time.time_ns()
-        frames = sys._current_frames()
-        frame = frames.get(threading.main_thread().ident or 0)
-        if frame is None or _is_idle(frame):
-            own = threading.get_ident()
-            others = (each for ident, each in frames.items() if ident != own)
-            frame = next((each for each in others if not _is_idle(each)), frame)
-        if frame is not None:
-            self.samples.append(Sample(now, *self._describe(frame)))
+        main = threading.main_thread().ident or 0
+        stack = _stack_of(main)
+        if not stack or _is_idle(stack):
+            others = [*_threads.frames]
+            others = [each for each in others if each not in (main, threading.get_ident())]
+            stacks = (_stack_of(each) for each in others)
+            stack = next((each for each in stacks if each and not _is_idle(each)), stack)
+        if stack:
+            self.samples.append(Sample(now, *self._describe(stack)))
 
-    def _describe(self, frame: FrameType) -> _Described:
-        stack: list[FrameType] = []
-        current: FrameType | None = frame
-        while current is not None and not current.f_code.co_filename.endswith(_RUNNER):
-            stack.append(current)
-            current = current.f_back
-        key = tuple((id(each.f_code), each.f_lineno or 0) for each in stack)
+    def _describe(self, stack: _Stack) -> _Described:
+        key = tuple((id(code), line) for code, line in stack)
         if key not in self._known:
-            self._codes += [each.f_code for each in stack]
+            self._stacks.append(stack)
             self._known[key] = _description(stack, self._own)
         return self._known[key]
 
 
-def _is_idle(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.endswith(_IDLE)
+class _Threads:
+    """The innermost frame of each thread, which an attribute returns without a call."""
+
+    _current_frames = sys._current_frames  # a C function, and so no method
+    frames: dict[int, FrameType] = property(  # type: ignore[assignment]
+        operator.methodcaller("_current_frames")
+    )
 
 
-def _description(stack: list[FrameType], own: str) -> _Described:
+_threads = _Threads()
+
+
+def _written_out() -> Callable[[_Threads, int, list[Any], list[Any]], int]:
+    """A function that reads the codes and lines of a thread's stack, and returns how many."""
+    lines = ["def walk(threads, ident, codes, lines):", "    frame = threads.frames[ident]"]
+    for n in range(_MOST_FRAMES):
+        lines += [
+            f"    codes[{n}] = frame.f_code",
+            f"    lines[{n}] = frame.f_lineno",
+            "    frame = frame.f_back",
+            "    if frame is None:",
+            f"        return {n + 1}",
+        ]
+    names: dict[str, Any] = {}
+    exec("\n".join([*lines, f"    return {_MOST_FRAMES}"]), names)
+    found: Callable[[_Threads, int, list[Any], list[Any]], int] = names["walk"]
+    return found
+
+
+_walk = _written_out()
+
+
+def can_sample() -> bool:
+    """Whether Python has the GIL, without which frames of other threads cannot be read."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+def _stack_of(ident: int) -> _Stack:
+    """The stack of a thread; empty if it runs no Python."""
+    codes: list[Any] = [None] * _MOST_FRAMES
+    lines: list[Any] = [None] * _MOST_FRAMES
+    collects = gc.isenabled()
+    gc.disable()  # the collector may run any code, such as weakref callbacks
+    try:
+        count = _walk(_threads, ident, codes, lines)
+    except KeyError:
+        return ()
+    finally:
+        if collects:
+            gc.enable()
+    found = tuple((codes[n], lines[n] or 0) for n in range(count))
+    runner = (n for n, (code, _) in enumerate(found) if code.co_filename.endswith(_RUNNER))
+    return found[: next(runner, count)]
+
+
+def _is_idle(stack: _Stack) -> bool:
+    return stack[0][0].co_filename.endswith(_IDLE)
+
+
+def _description(stack: _Stack, own: str) -> _Described:
     """The kind, the user's line and the library's line of a stack, the innermost frame first."""
     lines = [
-        SourceLine(each.f_code.co_filename, each.f_lineno or 0, each.f_code.co_name)
-        for each in stack
-        if each.f_code.co_filename != own
+        SourceLine(code.co_filename, line, code.co_name)
+        for code, line in stack
+        if code.co_filename != own
     ]
     owned = [(line, owner_of(line.file)) for line in lines]
     user = next((line for line, owner in owned if owner == "user"), None)
@@ -120,16 +183,15 @@ def _description(stack: list[FrameType], own: str) -> _Described:
     return _kind(stack), user or typed, innermost_library_line(reversed(lines))
 
 
-def _kind(stack: list[FrameType]) -> str:
-    names = {each.f_code.co_filename for each in stack}
+def _kind(stack: _Stack) -> str:
+    names = {code.co_filename for code, _ in stack}
     if _IMPORTS in names:
         return "imports"
-    return "input pipeline" if any(map(_makes_batches, stack)) else "Python"
+    return "input pipeline" if any(_makes_batches(code) for code, _ in stack) else "Python"
 
 
-def _makes_batches(frame: FrameType) -> bool:
-    """Whether a frame makes the next item of an iterator: a generator, or `__next__`."""
-    code = frame.f_code
+def _makes_batches(code: CodeType) -> bool:
+    """Whether a frame with this code makes the next item: a generator, or `__next__`."""
     if code.co_name.startswith("<") or code.co_filename.endswith("contextlib.py"):
         return False
     if not (code.co_flags & _GENERATOR or code.co_name in _NEXT):

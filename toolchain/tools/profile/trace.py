@@ -4,8 +4,9 @@ The profiler of XLA writes planes of lines of events (`xplane.proto`). Three kin
 
 - "/host:CPU" has a line for each thread. The kernels of XLA:CPU are events with the statistics
   `hlo_op`, `hlo_module`, `program_id` and `device_ordinal`. A kernel that ends on another thread is
-  followed by "end: NAME", which consumes (`_c`) what the first event produced (`_p`). Other
-  events say what the host does: "PjitFunction(step)", "DevicePut", "backend_compile_and_load".
+  followed by "end: NAME", which consumes (`_c`) what the first event produced (`_p`). The events of
+  the pool of threads tell which threads compute a kernel (`threads.py`). Other events say what the
+  host does: "PjitFunction(step)", "DevicePut", "backend_compile_and_load".
 - "/device:GPU:0" has a line for each stream, whose kernels have the same statistics.
 - "/device:TPU:0" has the lines "XLA Ops" and "XLA Modules"; an op belongs to the module around it.
 
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from . import threads
 from .wire import hlo_modules_of
 
 HOST_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -99,6 +101,7 @@ class Trace:
     Attributes:
         started: nanoseconds since 1970.
         ops: runs of kernels.
+        work: times in which a thread of the host computed a kernel; empty for other devices.
         runs: runs of programs.
         host: what the host did.
         steps: marked steps, in order.
@@ -110,6 +113,7 @@ class Trace:
 
     started: int = 0
     ops: list[OpRun] = field(default_factory=list)
+    work: list[OpRun] = field(default_factory=list)
     runs: list[ProgramRun] = field(default_factory=list)
     host: list[HostSpan] = field(default_factory=list)
     steps: list[StepSpan] = field(default_factory=list)
@@ -150,7 +154,11 @@ def _read_host(plane: Any, trace: Trace) -> None:
     alone: list[tuple[str, str, str, int, int, int]] = []
     ends: dict[int, int] = {}
     kinds: dict[str, str | None] = {}
+    all_threads: list[threads.Thread] = []
     for line in plane.lines:
+        thread: threads.Thread = []
+        all_threads.append(thread)
+        regions = threads.Regions(thread)
         for event in line.events:
             trace.events += 1
             name = event.name
@@ -162,8 +170,8 @@ def _read_host(plane: Any, trace: Trace) -> None:
             elif name.startswith("end: "):
                 stats = dict(event.stats)
                 ends[stats.get("_c", 0)] = int(event.start_ns)
-            elif name.startswith("ThreadpoolListener"):
-                kinds[name] = None
+            elif name.startswith(threads.LISTENER):
+                regions.add(name, int(event.start_ns), dict(event.stats))
             else:
                 stats = dict(event.stats)
                 start, end = int(event.start_ns), int(event.end_ns)
@@ -172,6 +180,7 @@ def _read_host(plane: Any, trace: Trace) -> None:
                     device = f"cpu:{stats.get('device_ordinal', 0)}"
                     run = int(stats.get("run_id", 0))
                     made = (device, program, str(stats["hlo_op"]), start, end, run)
+                    thread.append(threads.Kernel(start, end, made[:3], stats.get("_p")))
                     if "_p" in stats:
                         ops[stats["_p"]] = made
                     else:
@@ -184,6 +193,8 @@ def _read_host(plane: Any, trace: Trace) -> None:
                         trace.host.append(HostSpan(found, name, start, end))
     finished = [(*op[:4], max(op[4], ends.get(key, 0)), op[5]) for key, op in ops.items()]
     _add_runs([*finished, *alone], trace)
+    for work in threads.work_of(all_threads, ends):
+        trace.work.append(OpRun(*work.key, work.start, work.end))
 
 
 def _program_of(stats: dict[str, Any]) -> str:

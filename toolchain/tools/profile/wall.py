@@ -2,8 +2,9 @@
 
 Kernels run on several threads at once, loops contain kernels, and while a kernel runs the host
 prepares the next. So that rows add up to the wall clock, each moment is given to what is active at
-the highest level at that moment, in equal parts if there are several. A kernel is above the loop
-that contains it, and that is above what the host does meanwhile.
+the highest level at that moment, in equal parts if there are several. Threads that compute kernels
+are the highest: a kernel on three threads is given three times as much as one on one. A kernel is
+above the loop that contains it, and that is above what the host does meanwhile.
 """
 
 from __future__ import annotations

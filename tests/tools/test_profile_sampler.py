@@ -1,0 +1,102 @@
+"""Samples of Python's stack: what they say, and that reading a stack is never interrupted."""
+
+import dis
+import sys
+import threading
+import time
+
+import pytest
+
+from jxc.tools.profile import sampler
+from jxc.tools.profile.sampler import StackSampler
+
+
+def test_a_stack_is_read_without_calls_and_loops():
+    """CPython switches threads only there; 3.11 then crashes, once in about a hundred runs."""
+    names = [each.opname for each in dis.get_instructions(sampler._walk)]
+    switching = ("CALL", "PRECALL", "JUMP_BACKWARD", "FOR_ITER", "SEND", "YIELD", "INSTRUMENTED")
+    assert [name for name in names if name.startswith(switching)] == []
+    assert len(names) > 500
+
+
+def test_frames_are_those_of_the_threads():
+    (frame,) = (
+        each for ident, each in sampler._threads.frames.items() if ident == threading.get_ident()
+    )
+    assert frame.f_code.co_name == "test_frames_are_those_of_the_threads"
+
+
+def test_stack_has_the_innermost_frames_first():
+    def inner():
+        return sampler._stack_of(threading.get_ident())
+
+    def deep(n):
+        return deep(n - 1) if n else inner()
+
+    found = deep(50)
+    assert [code.co_name for code, _ in found[:4]] == ["walk", "_stack_of", "inner", "deep"]
+    assert sum(code.co_name == "deep" for code, _ in found) == 51
+    outer = next(line for code, line in found if "innermost_frames" in code.co_name)
+    assert outer > 0
+
+
+def test_only_the_innermost_frames_of_a_very_deep_stack_are_read():
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(3000)
+
+    def deep(n):
+        return deep(n - 1) if n else sampler._stack_of(threading.get_ident())
+
+    try:
+        assert len(deep(1500)) == sampler._MOST_FRAMES
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_thread_that_has_ended_has_no_stack():
+    assert sampler._stack_of(-1) == ()
+
+
+def test_samples_tell_the_line_that_waits():
+    taken = StackSampler()
+    taken.start()
+    time.sleep(0.3)  # sampled
+    taken.stop()
+    lines = [each.line.text for each in taken.samples if each.line]
+    assert "time.sleep(0.3)  # sampled" in lines
+
+
+def test_another_thread_is_sampled_while_the_main_thread_waits_for_it():
+    def work():
+        time.sleep(0.3)  # in a thread
+
+    taken = StackSampler()
+    taken.start()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    taken.stop()
+    lines = [each.line.text for each in taken.samples if each.line]
+    assert "time.sleep(0.3)  # in a thread" in lines
+
+
+@pytest.mark.skipif(not sampler.can_sample(), reason="this Python has no GIL")
+def test_collector_stays_as_it_was():
+    import gc
+
+    gc.disable()
+    try:
+        sampler._stack_of(threading.get_ident())
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    sampler._stack_of(threading.get_ident())
+    assert gc.isenabled()
+
+
+def test_python_without_the_gil_is_not_sampled(monkeypatch):
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    taken = StackSampler()
+    taken.start()
+    taken.stop()
+    assert taken.samples == []
