@@ -57,7 +57,7 @@ CHANGES = {
     "flax_loop": [
         Change("jnp.sort(x, axis=-1)", "x", ["jnp.sort("]),
         Change(TWO_LAYERS, "x", ["nn.Dense(HIDDEN)", "optimizer.update"]),
-        Change("x = rng.normal(", "x = x if number else rng.normal(", ["rng.normal("]),
+        Change("x = rng.normal(", "x = x if _ else rng.normal(", ["rng.normal("]),
         Change("in range(count):", "in range(0, count):", []),
     ],
     "numpyro_sampler": [

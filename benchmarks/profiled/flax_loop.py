@@ -24,7 +24,7 @@ class Model(nn.Module):
 
 def batches(count):
     rng = np.random.default_rng(0)
-    for number in range(count):
+    for _ in range(count):
         x = rng.normal(size=(512, 256))
         yield x.astype(np.float32), np.zeros(512, np.int32)
 
