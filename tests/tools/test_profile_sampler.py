@@ -66,6 +66,20 @@ def test_samples_tell_the_line_that_waits():
     assert "time.sleep(0.3)  # sampled" in lines
 
 
+def test_line_that_keeps_the_gil_is_sampled():
+    taken = StackSampler()
+    before = sys.getswitchinterval()
+    taken.start()
+    for _ in range(20):
+        sum(range(300_000))  # keeps the GIL for some milliseconds
+        time.sleep(0)
+    taken.stop()
+    lines = [each.line.text for each in taken.samples if each.line]
+    kept = sum(line.startswith("sum(") for line in lines)
+    assert kept > len(lines) / 2
+    assert sys.getswitchinterval() == before
+
+
 def test_another_thread_is_sampled_while_the_main_thread_waits_for_it():
     def work():
         time.sleep(0.3)  # in a thread
