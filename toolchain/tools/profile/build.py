@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WORK, _KERNEL, _LOOP = 1001, 1000, 500  # levels; a loop's is above it by its depth
 _HOST_LEVELS = {"compilation": 50, "transfers": 40, "between kernels": 30, "dispatch": 20}
 _SAMPLE = 0
-_PAUSE = int(3e9 * INTERVAL)  # nanoseconds between samples: the sampler could not run
+_HALF = int(1e9 * INTERVAL) // 2  # nanoseconds for which a sample stands after its time
 
 _MAX_STEPS = 200  # whose seconds are kept
 
@@ -144,17 +144,17 @@ def _add_host(spans: Spans, recorded: Recorded) -> None:
 
 
 def _intervals(recorded: Recorded) -> Iterator[tuple[int, int, Sample]]:
-    """The time that each sample stands for: until half way to its neighbours.
+    """The time that each sample stands for: half an interval before and after it.
 
-    After a longer pause, in which a C function kept the sampler from running, a sample stands for
-    all of it: the function is on its stack.
+    If a sample is late, a C function kept the sampler from running, which began half an interval
+    after the sample before on average. It is on the stack of the late sample, which stands for all
+    of it.
     """
     before = recorded.started
     for sample, after in pairwise([*recorded.samples, None]):
         if sample is None:
             return
-        pause = after.time - sample.time if after else 0
-        end = sample.time + (pause // 2 if pause < _PAUSE else 0)
+        end = min(sample.time + _HALF, (sample.time + after.time) // 2) if after else sample.time
         yield before, end, sample
         before = end
 
