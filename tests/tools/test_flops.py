@@ -73,7 +73,7 @@ def test_convolutions_on_a_tpu() -> None:
     grouped = flops_of(found["fusion"].instruction)
     converted_and_maximum = 3 * 8 * 32 * 32 * 64
     assert grouped.total == 8 * 15 * 15 * 64 * 2 * 3 * 3 + converted_and_maximum
-    assert grouped.by_type["bf16"] == 8 * 15 * 15 * 64 * 2 * 3 * 3
+    assert grouped.by_type["depthwise-convolution-bf16"] == 8 * 15 * 15 * 64 * 2 * 3 * 3
 
 
 def test_cublas_product_with_a_bias() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jxc.backend.targets import find_target
 from jxc.hlo import Module, parse_hlo
 from jxc.hlo.work import Access
 from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds, peak_of, roofline
@@ -170,6 +171,58 @@ def test_roofline_of_products_uses_the_peak_of_their_type() -> None:
 )
 def test_type_without_a_peak_uses_the_nearest(kind: str, peak: float) -> None:
     assert peak_of(DEVICE, kind) == peak
+
+
+@pytest.mark.parametrize(
+    ("kind", "peak"),
+    [
+        ("convolution-tf32", 5.0),
+        ("depthwise-convolution-f32", 2.0),
+        ("grouped-convolution-tf32", 5.0),  # not listed: as a convolution
+        ("convolution-f64", 3.0),
+        ("window-elementwise-f32", 7.0),
+        ("scattered-window-elementwise-f64", 8.0),
+        ("tf32", 1.0),
+    ],
+)
+def test_rate_that_is_not_listed_is_that_without_its_first_word(kind: str, peak: float) -> None:
+    peaks = {"f32": 1.0, "depthwise-convolution-f32": 2.0, "convolution-f64": 3.0}
+    peaks |= {"convolution-f32": 5.0, "elementwise-f32": 7.0, "elementwise-f64": 8.0}
+    assert peak_of(Device(peaks), kind) == peak
+
+
+CONVOLUTION = """HloModule m
+
+ENTRY %e (x: f32[8,28,28,64], w: f32[3,3,{inner},64]) -> f32[8,28,28,64] {{
+  %x = f32[8,28,28,64]{{3,2,1,0}} parameter(0)
+  %w = f32[3,3,{inner},64]{{3,2,1,0}} parameter(1)
+  ROOT %c = f32[8,28,28,64]{{3,2,1,0}} convolution(%x, %w), WINDOW{groups}
+}}
+""".replace("WINDOW", "window={{size=3x3 pad=1_1x1_1}}, dim_labels=b01f_01io->b01f")
+
+
+@pytest.mark.parametrize(
+    ("inner", "groups", "rate"),
+    [
+        (64, "", "convolution-tf32"),
+        (8, ", feature_group_count=8", "grouped-convolution-tf32"),
+        (1, ", feature_group_count=64", "depthwise-convolution-tf32"),
+    ],
+)
+def test_convolutions_have_rates_of_their_own(inner: int, groups: str, rate: str) -> None:
+    (kernel,) = kernels_of(parse_hlo(CONVOLUTION.format(inner=inner, groups=groups)))
+    (found,) = kernel.flops.by_type
+    assert found == rate
+
+
+def test_depthwise_convolution_on_a_cpu_takes_longer_than_its_multiply_adds() -> None:
+    """XLA:CPU computes one in scalar loops: the roofline would else prefer it to sums of slices."""
+    device = find_target("cpu").device
+    (dense,) = kernels_of(parse_hlo(CONVOLUTION.format(inner=64, groups="")))
+    groups = ", feature_group_count=64"
+    (depthwise,) = kernels_of(parse_hlo(CONVOLUTION.format(inner=1, groups=groups)))
+    assert dense.flops.total == 64 * depthwise.flops.total
+    assert depthwise.roofline(device).seconds > dense.roofline(device).seconds
 
 
 def test_roofline_of_an_unknown_device_is_zero() -> None:

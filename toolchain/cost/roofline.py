@@ -17,6 +17,19 @@ PRODUCT = Rate("multiply-add", "one multiply-add in a product of 1024x1024 f32, 
 ELEMENTWISE = Rate("elementwise-flop", "one flop of a fused polynomial on f32, in ns", 0.025)
 FUNCTION = Rate("vectorized-function", "one element of stablehlo.exponential on f32, in ns", 0.7)
 SCALAR_FUNCTION = Rate("scalar-function", "one element of stablehlo.power on f32, in ns", 5.0)
+CONVOLUTION = Rate(
+    "convolution-multiply-add", "one multiply-add in a 3x3 convolution, 64 to 64 f32, in ns", 0.025
+)
+GROUPED_CONVOLUTION = Rate(
+    "grouped-multiply-add", "one multiply-add in a 3x3 convolution, 8 groups of 8 f32, in ns", 0.4
+)
+DEPTHWISE_CONVOLUTION = Rate(
+    "depthwise-multiply-add", "one multiply-add in a depthwise 3x3 convolution of f32, in ns", 5.0
+)
+WINDOW = Rate("window-flop", "one flop of a 3x3 maximum of f32, in ns", 1.2)
+SCATTERED_WINDOW = Rate(
+    "scattered-window", "one element of the windows of stablehlo.select_and_scatter, in ns", 8.0
+)
 LAUNCH = Rate("kernel-launch", "one kernel of a chain of products of 8x8, in ns", 400.0)
 
 
@@ -42,6 +55,11 @@ def peak_flops(rates: Rates) -> Mapping[str, float]:
     """
     single = {
         "": 2e9 / rates[PRODUCT],
+        "convolution-": 2e9 / rates[CONVOLUTION],
+        "grouped-convolution-": 2e9 / rates[GROUPED_CONVOLUTION],
+        "depthwise-convolution-": 2e9 / rates[DEPTHWISE_CONVOLUTION],
+        "window-elementwise-": 1e9 / rates[WINDOW],
+        "scattered-window-elementwise-": 1e9 / rates[SCATTERED_WINDOW],
         "elementwise-": 1e9 / rates[ELEMENTWISE],
         "function-": TRANSCENDENTAL * 1e9 / rates[FUNCTION],
         "scalar-function-": TRANSCENDENTAL * 1e9 / rates[SCALAR_FUNCTION],

@@ -32,9 +32,14 @@ class Flops:
 
             "f32", "bf16", ...: products and library calls, by the type of the left operand. "tf32"
             stands for f32 whose precision the program leaves to the compiler.
+            "convolution-f32", "grouped-convolution-f32", "depthwise-convolution-f32": the same,
+            for convolutions; gradients of grouped ones count as depthwise.
             "function-f32": an exponential and the like. "scalar-function-f32": functions that a
-            CPU does not vectorize. "elementwise-f32": all other ops. The same with f64; other
-            types run as f32 does. Matrix units compute none of these.
+            CPU does not vectorize. "window-elementwise-f32": pooling.
+            "scattered-window-elementwise-f32": the gradient of a maximum's pooling.
+            "elementwise-f32": all other ops. The same with f64; other types run as f32 does.
+            Matrix units compute none of these.
+            A device that does not list a rate has that of the name without its first word.
         transcendentals: how many exponentials, sines, ..., each of ten flops in `by_type`.
         unknown: by name, instructions whose flops are not known; they count as none.
     """
@@ -74,16 +79,32 @@ def flops_of(instruction: Instruction) -> Flops:
     return found
 
 
+_OF_WINDOWS = {"reduce_window": "window-", "select_and_scatter": "scattered-window-"}
+
+
 def _rate(op: Instruction, name: str) -> str:
     """The key of `Flops.by_type` for an instruction that computes the op `name`."""
     operand = op.operands[0].shape if op.operands else op.shape
     if op.base_opcode in ("dot", "convolution", "ragged-dot", "custom-call"):
         kind = operand.leaves[0].element_type if op.operands else "f32"
         if kind == "f32" and "high" not in op.attributes.get("operand_precision", ""):
-            return "tf32"
-        return {"c64": "f32", "c128": "f64"}.get(kind, kind)
+            kind = "tf32"
+        is_convolution = op.base_opcode == name == "convolution"  # TPUs compute products by it too
+        prefix = _kind_of_convolution(op) if is_convolution else ""
+        return prefix + {"c64": "f32", "c128": "f64"}.get(kind, kind)
     kinds = {leaf.element_type for leaf in (*operand.leaves, *op.shape.leaves)}
     width = "f64" if kinds & {"f64", "c128"} else "f32"
-    if name not in FUNCTIONS:
-        return f"elementwise-{width}"
-    return f"{'scalar-' if name in SCALAR_FUNCTIONS else ''}function-{width}"
+    if name in FUNCTIONS:
+        return f"{'scalar-' if name in SCALAR_FUNCTIONS else ''}function-{width}"
+    return f"{_OF_WINDOWS.get(name, '')}elementwise-{width}"
+
+
+def _kind_of_convolution(op: Instruction) -> str:
+    dims = describe(op).convolution
+    assert dims is not None
+    if "batch_group_count" in op.attributes:  # the gradient of a grouped one
+        return "depthwise-convolution-"
+    if "feature_group_count" not in op.attributes:
+        return "convolution-"
+    is_depthwise = op.operands[1].shape.dims[dims.kernel_input_features] == 1
+    return "depthwise-convolution-" if is_depthwise else "grouped-convolution-"

@@ -148,6 +148,27 @@ def _polynomial(h: Any) -> Any:
     return h
 
 
+_IMAGES, _FEATURES, _WINDOW = (8, 28, 28), 64, 9  # of 3x3
+_PIXELS = 8 * 28 * 28
+
+
+def _convolution(x: Any, w: Any) -> Any:
+    layout = ("NHWC", "HWIO", "NHWC")
+    groups = x.shape[-1] // w.shape[2]
+    return lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=groups
+    )
+
+
+def _maximum(x: Any) -> Any:
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+
+def _random_images() -> Sequence[Any]:
+    """Of random numbers: on equal ones the branches of the gradient are predicted."""
+    return [np.random.default_rng(0).normal(size=(*_IMAGES, _FEATURES)).astype(np.float32)]
+
+
 def _chain_of_products(x: Any, w: Any) -> Any:
     for _ in range(_ITERATIONS):
         x = x @ w
@@ -176,6 +197,31 @@ PROBES = [
         roofline.SCALAR_FUNCTION,
         lambda: _repeated(lambda h: h ** (h + 0.5), _SMALL),
         _ITERATIONS * _SMALL,
+    ),
+    Probe(
+        roofline.CONVOLUTION,
+        lambda: (_convolution, [_ones(*_IMAGES, _FEATURES), _ones(3, 3, _FEATURES, _FEATURES)]),
+        _PIXELS * _WINDOW * _FEATURES**2,
+    ),
+    Probe(
+        roofline.GROUPED_CONVOLUTION,
+        lambda: (_convolution, [_ones(*_IMAGES, _FEATURES), _ones(3, 3, 8, _FEATURES)]),
+        _PIXELS * _WINDOW * 8 * _FEATURES,
+    ),
+    Probe(
+        roofline.DEPTHWISE_CONVOLUTION,
+        lambda: (_convolution, [_ones(*_IMAGES, _FEATURES), _ones(3, 3, 1, _FEATURES)]),
+        _PIXELS * _WINDOW * _FEATURES,
+    ),
+    Probe(
+        roofline.WINDOW,
+        lambda: (_maximum, _random_images()),
+        _PIXELS // 4 * (_WINDOW - 1) * _FEATURES,
+    ),
+    Probe(
+        roofline.SCATTERED_WINDOW,
+        lambda: (jax.grad(lambda x: _maximum(x).sum()), _random_images()),
+        _PIXELS // 4 * _WINDOW * _FEATURES,
     ),
     Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
     Probe(elementary.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),

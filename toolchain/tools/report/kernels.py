@@ -125,14 +125,17 @@ def cached_bytes(accesses: Sequence[Access], device: Device) -> int:
 def peak_of(device: Device, kind: str) -> float:
     """The flops per second of a device at a rate of `Flops.by_type`.
 
-    For a rate that the device does not list, that of the element type, of the nearest type, or of
-    f32; 0.0 where no rate is known.
+    For a rate that the device does not list, that of the nearest type or of f32, and then that of
+    the name without its first word; 0.0 where no rate is known.
     """
     peaks = device.peak_flops
-    element = kind.rpartition("-")[2]
+    *words, element = kind.split("-")
     near = _NEAREST.get(element, ("f8e4m3fn", "bf16") if element.startswith("f8") else ())
-    known = [peaks[name] for name in (kind, element, *near, "f32") if name in peaks]
-    return known[0] if known else max(peaks.values(), default=0.0)
+    for n in range(len(words) + 1):
+        for each in (element, *near, "f32"):
+            if (name := "-".join([*words[n:], each])) in peaks:
+                return peaks[name]
+    return max(peaks.values(), default=0.0)
 
 
 @dataclass(frozen=True)
