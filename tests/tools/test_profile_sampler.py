@@ -80,6 +80,19 @@ def test_line_that_keeps_the_gil_is_sampled():
     assert sys.getswitchinterval() == before
 
 
+def test_switch_interval_of_the_program_stays():
+    before = sys.getswitchinterval()
+    taken = StackSampler()
+    taken.start()
+    assert sys.getswitchinterval() < before
+    sys.setswitchinterval(0.02)
+    taken.stop()
+    try:
+        assert sys.getswitchinterval() == 0.02
+    finally:
+        sys.setswitchinterval(before)
+
+
 def test_another_thread_is_sampled_while_the_main_thread_waits_for_it():
     def work():
         time.sleep(0.3)  # in a thread

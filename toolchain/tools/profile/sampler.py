@@ -78,14 +78,15 @@ class StackSampler:
         self._stacks: list[_Stack] = []  # kept, so that addresses of codes are not used again
         self._own = sys.argv[0]  # the command jxc, which is no file of the user's
         self._end = threading.Event()
-        self._switch_interval = 0.0  # of the program
+        self._before = self._during = 0.0  # seconds of the switch interval
         self._thread = threading.Thread(target=self._run, name="jxc-profile", daemon=True)
 
     def start(self) -> None:
         """Start sampling, if this Python can."""
         if can_sample():
-            self._switch_interval = sys.getswitchinterval()
-            sys.setswitchinterval(min(self._switch_interval, _SWITCH_INTERVAL))
+            self._before = sys.getswitchinterval()
+            sys.setswitchinterval(min(self._before, _SWITCH_INTERVAL))
+            self._during = sys.getswitchinterval()
             self._thread.start()
 
     def stop(self) -> None:
@@ -93,7 +94,8 @@ class StackSampler:
         if not self._end.is_set() and self._thread.is_alive():
             self._end.set()
             self._thread.join(timeout=5)
-            sys.setswitchinterval(self._switch_interval)
+            if sys.getswitchinterval() == self._during:  # else the program has set its own
+                sys.setswitchinterval(self._before)
 
     def _run(self) -> None:
         while not self._end.wait(INTERVAL):
