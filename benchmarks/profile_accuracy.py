@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PROGRAMS = Path(__file__).parent / "profiled"
+SCRIPT = "program.py"
 TIMEOUT = 900
 RUN = "import sys; from jxc.cli import main; sys.exit(main())"
 
@@ -71,7 +72,7 @@ CHANGES = {
 
 def profiled(text: str, folder: Path) -> tuple[dict[str, Any], float]:
     """The profile of a program and its own measurement of the wall clock, in seconds."""
-    script, result = folder / "program.py", folder / "profile.json"
+    script, result = folder / SCRIPT, folder / "profile.json"
     script.write_text(text)
     command = [sys.executable, "-c", RUN, "profile", "--no-o2", "--json", str(result), str(script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=True)
@@ -85,7 +86,7 @@ def rows_of(profile: dict[str, Any], text: str, rows: Sequence[str]) -> set[tupl
     lines = text.splitlines()
     found = set()
     for row in profile["by"]["line"]:
-        if row["line"]:
+        if row["line"] and Path(row["line"]["file"]).name == SCRIPT:
             shown = f"{lines[row['line']['line'] - 1]} [{row['detail']}]"
             if any(each in shown for each in rows):
                 found.add((row["line"]["line"], row["detail"]))
@@ -97,7 +98,9 @@ def seconds_of(profile: dict[str, Any], rows: set[tuple[int, str]]) -> float:
     return sum(
         row["seconds"]
         for row in profile["by"]["line"]
-        if row["line"] and (row["line"]["line"], row["detail"]) in rows
+        if row["line"]
+        and Path(row["line"]["file"]).name == SCRIPT
+        and (row["line"]["line"], row["detail"]) in rows
     )
 
 
@@ -147,6 +150,8 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds: expected 2 or more, for quartiles")
     for name in options.programs or CHANGES:
         compare(name, options.rounds)
 

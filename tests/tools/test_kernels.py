@@ -181,7 +181,7 @@ def test_type_without_a_peak_uses_the_nearest(kind: str, peak: float) -> None:
         ("grouped-convolution-tf32", 5.0),  # not listed: as a convolution
         ("convolution-f64", 3.0),
         ("window-elementwise-f32", 7.0),
-        ("scattered-window-elementwise-f64", 8.0),
+        ("window-elementwise-f64", 8.0),
         ("tf32", 1.0),
     ],
 )
@@ -213,6 +213,51 @@ def test_convolutions_have_rates_of_their_own(inner: int, groups: str, rate: str
     (kernel,) = kernels_of(parse_hlo(CONVOLUTION.format(inner=inner, groups=groups)))
     (found,) = kernel.flops.by_type
     assert found == rate
+
+
+GRADIENT = """HloModule m
+
+ENTRY %e (x: f32[8,28,28,8,8], w: f32[28,28,8,8,64]) -> f32[8,3,3,8,64] {
+  %x = f32[8,28,28,8,8]{4,3,2,1,0} parameter(0)
+  %w = f32[28,28,8,8,64]{4,3,2,1,0} parameter(1)
+  ROOT %c = f32[8,3,3,8,64]{4,3,2,1,0} convolution(%x, %w), \
+window={size=28x28x8 stride=1x1x7 pad=1_1x1_1x0_0 lhs_dilate=1x1x8}, dim_labels=b012f_012io->b012f
+}
+"""
+
+
+def test_gradient_of_a_grouped_convolution_on_a_cpu_counts_as_depthwise() -> None:
+    """XLA:CPU writes the groups of batches as one more dimension of the window."""
+    (kernel,) = kernels_of(parse_hlo(GRADIENT))
+    assert set(kernel.flops.by_type) == {"depthwise-convolution-tf32"}
+
+
+WINDOWS = """HloModule m
+
+%max (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %m = f32[] maximum(%a, %b)
+}
+
+ENTRY %e (x: f32[512,256]) -> f32[512,256] {
+  %x = f32[512,256]{1,0} parameter(0)
+  %start = f32[] constant(-inf)
+  ROOT %w = f32[512,256]{1,0} reduce-window(%x, %start), window={SIZE}, to_apply=%max
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("window", "rate"),
+    [
+        ("size=3x3 pad=1_1x1_1", "window-elementwise-f32"),
+        ("size=1x256 pad=0_0x255_0", "elementwise-f32"),  # a cumulative maximum
+    ],
+)
+def test_pooling_has_a_rate_of_its_own(window: str, rate: str) -> None:
+    (kernel,) = kernels_of(parse_hlo(WINDOWS.replace("SIZE", window)))
+    assert set(kernel.flops.by_type) == {rate}
 
 
 def test_depthwise_convolution_on_a_cpu_takes_longer_than_its_multiply_adds() -> None:

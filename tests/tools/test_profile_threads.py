@@ -56,6 +56,18 @@ def test_task_counts_until_its_kernel_ends():
     assert sorted(work_of(threads, {1: 40})) == [Work(0, 10, "dot"), Work(4, 40, "dot")]
 
 
+def test_task_made_when_its_kernel_ends():
+    threads = [[Kernel(0, 10, "dot", 1), made(10, 7)], [Task(12, 20, 7)]]
+    assert sorted(work_of(threads, {1: 40})) == [Work(0, 10, "dot"), Work(12, 20, "dot")]
+
+
+def test_long_chain_of_tasks():
+    threads = [[Kernel(0, 1, "dot", 1), made(0, 0)]]
+    for n in range(20_000):
+        threads.append([Task(2 * n, 2 * n + 2, n), made(2 * n + 1, n + 1)])
+    assert sum(1 for _ in work_of(threads, {1: 100_000})) == 20_001
+
+
 def test_tasks_of_unknown_origin_are_left_out():
     assert list(work_of([[Task(0, 10, 7)], [made(0, 8), Task(2, 4, 8)]], {})) == []
 

@@ -27,9 +27,6 @@ DEPTHWISE_CONVOLUTION = Rate(
     "depthwise-multiply-add", "one multiply-add in a depthwise 3x3 convolution of f32, in ns", 5.0
 )
 WINDOW = Rate("window-flop", "one flop of a 3x3 maximum of f32, in ns", 1.2)
-SCATTERED_WINDOW = Rate(
-    "scattered-window", "one element of the windows of stablehlo.select_and_scatter, in ns", 8.0
-)
 LAUNCH = Rate("kernel-launch", "one kernel of a chain of products of 8x8, in ns", 400.0)
 
 
@@ -59,7 +56,6 @@ def peak_flops(rates: Rates) -> Mapping[str, float]:
         "grouped-convolution-": 2e9 / rates[GROUPED_CONVOLUTION],
         "depthwise-convolution-": 2e9 / rates[DEPTHWISE_CONVOLUTION],
         "window-elementwise-": 1e9 / rates[WINDOW],
-        "scattered-window-elementwise-": 1e9 / rates[SCATTERED_WINDOW],
         "elementwise-": 1e9 / rates[ELEMENTWISE],
         "function-": TRANSCENDENTAL * 1e9 / rates[FUNCTION],
         "scalar-function-": TRANSCENDENTAL * 1e9 / rates[SCALAR_FUNCTION],

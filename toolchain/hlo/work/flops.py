@@ -36,7 +36,6 @@ class Flops:
             for convolutions; gradients of grouped ones count as depthwise.
             "function-f32": an exponential and the like. "scalar-function-f32": functions that a
             CPU does not vectorize. "window-elementwise-f32": pooling.
-            "scattered-window-elementwise-f32": the gradient of a maximum's pooling.
             "elementwise-f32": all other ops. The same with f64; other types run as f32 does.
             Matrix units compute none of these.
             A device that does not list a rate has that of the name without its first word.
@@ -79,9 +78,6 @@ def flops_of(instruction: Instruction) -> Flops:
     return found
 
 
-_OF_WINDOWS = {"reduce_window": "window-", "select_and_scatter": "scattered-window-"}
-
-
 def _rate(op: Instruction, name: str) -> str:
     """The key of `Flops.by_type` for an instruction that computes the op `name`."""
     operand = op.operands[0].shape if op.operands else op.shape
@@ -96,15 +92,31 @@ def _rate(op: Instruction, name: str) -> str:
     width = "f64" if kinds & {"f64", "c128"} else "f32"
     if name in FUNCTIONS:
         return f"{'scalar-' if name in SCALAR_FUNCTIONS else ''}function-{width}"
-    return f"{_OF_WINDOWS.get(name, '')}elementwise-{width}"
+    return f"{'window-' if _is_pooling(op, name) else ''}elementwise-{width}"
 
 
 def _kind_of_convolution(op: Instruction) -> str:
-    dims = describe(op).convolution
+    """The rate of a convolution.
+
+    The gradient of a grouped one by its kernel has groups of batches, which XLA:CPU writes as one
+    more dimension of the window.
+    """
+    found = describe(op)
+    dims = found.convolution
     assert dims is not None
-    if "batch_group_count" in op.attributes:  # the gradient of a grouped one
+    ends = zip(found.window, dims.input_spatial, dims.output_spatial, strict=True)
+    inputs, outputs = found.operands[0].dims, found.results[0].dims
+    is_gradient = any(window.is_batch(inputs[i], outputs[o]) for window, i, o in ends)
+    if is_gradient or "batch_group_count" in op.attributes:
         return "depthwise-convolution-"
     if "feature_group_count" not in op.attributes:
         return "convolution-"
     is_depthwise = op.operands[1].shape.dims[dims.kernel_input_features] == 1
     return "depthwise-convolution-" if is_depthwise else "grouped-convolution-"
+
+
+def _is_pooling(op: Instruction, name: str) -> bool:
+    """Whether an op has overlapping windows of several dimensions; a cumulative sum has one."""
+    if name not in ("reduce_window", "select_and_scatter"):
+        return False
+    return sum(window.size > 1 for window in describe(op).window) > 1

@@ -165,7 +165,6 @@ def _maximum(x: Any) -> Any:
 
 
 def _random_images() -> Sequence[Any]:
-    """Of random numbers: on equal ones the branches of the gradient are predicted."""
     return [np.random.default_rng(0).normal(size=(*_IMAGES, _FEATURES)).astype(np.float32)]
 
 
@@ -217,11 +216,6 @@ PROBES = [
         roofline.WINDOW,
         lambda: (_maximum, _random_images()),
         _PIXELS // 4 * (_WINDOW - 1) * _FEATURES,
-    ),
-    Probe(
-        roofline.SCATTERED_WINDOW,
-        lambda: (jax.grad(lambda x: _maximum(x).sum()), _random_images()),
-        _PIXELS // 4 * _WINDOW * _FEATURES,
     ),
     Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
     Probe(elementary.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),

@@ -112,7 +112,7 @@ def _add_kernels(
         counts[key][1] += 0 if _is_on_cpu(run) else (run.end - run.start) * 1e-9
     for run in trace.work:
         key = (run.program, run.op)
-        if depths[key] is None:
+        if depths.get(key, 0) is None:
             spans.add(base + run.start, base + run.end, _WORK, ("kernel", *key))
     level = _HOST_LEVELS["between kernels"]
     for each in trace.runs:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import JxcError
 from ...source import SourceLine
 from .recorded import CompileSpan, Recorded
-from .sampler import StackSampler, can_sample
+from .sampler import StackSampler
 
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
@@ -162,7 +162,7 @@ class ProfileRecorder:
         from .build import build
         from .trace import Trace, read_trace
 
-        if not can_sample():
+        if not self._sampler.is_sampling:
             self._notes.append(
                 "the lines of Python on the host are unknown: a Python without the GIL cannot be "
                 "sampled. Expected PYTHON_GIL=1, or another build of Python"

@@ -5,7 +5,8 @@ thread every few milliseconds. A sample stands for the time since the one before
 
 A frame must not be read while its thread runs: CPython 3.11 then returns freed memory. Under the
 GIL, the interpreter lets another thread run only where it calls something or jumps backward.
-`_walk`, which reads a stack, is therefore written out without calls and loops.
+`_walk`, which reads a stack, is therefore written out without calls and loops. An audit hook in
+Python (`sys.addaudithook`) is called there all the same.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class StackSampler:
     def __init__(self) -> None:
         self.samples: list[Sample] = []
         self.seconds = 0.0
+        self.is_sampling = False
         self._known: dict[tuple[tuple[int, int], ...], _Described] = {}
         self._stacks: list[_Stack] = []  # kept, so that addresses of codes are not used again
         self._own = sys.argv[0]  # the command jxc, which is no file of the user's
@@ -83,7 +85,8 @@ class StackSampler:
 
     def start(self) -> None:
         """Start sampling, if this Python can."""
-        if can_sample():
+        self.is_sampling = can_sample()
+        if self.is_sampling:
             self._before = sys.getswitchinterval()
             sys.setswitchinterval(min(self._before, _SWITCH_INTERVAL))
             self._during = sys.getswitchinterval()
@@ -91,7 +94,7 @@ class StackSampler:
 
     def stop(self) -> None:
         """Stop sampling; a last sample stands for the time since the one before."""
-        if not self._end.is_set() and self._thread.is_alive():
+        if not self._end.is_set() and self.is_sampling:
             self._end.set()
             self._thread.join(timeout=5)
             if sys.getswitchinterval() == self._during:  # else the program has set its own
@@ -164,8 +167,9 @@ def _stack_of(ident: int) -> _Stack:
     """The stack of a thread; empty if it runs no Python."""
     codes: list[Any] = [None] * _MOST_FRAMES
     lines: list[Any] = [None] * _MOST_FRAMES
-    collects = gc.isenabled()
-    gc.disable()  # the collector may run any code, such as weakref callbacks
+    collects = sys.version_info < (3, 12) and gc.isenabled()
+    if collects:
+        gc.disable()  # it runs where an object is made, and calls anything; later between calls
     try:
         count = _walk(_threads, ident, codes, lines)
     except KeyError:

@@ -94,8 +94,9 @@ def work_of(threads: Sequence[Thread], ends: Mapping[int, int]) -> Iterator[Work
     parts: list[tuple[int, int, Kernel | Task]] = []
     for thread in threads:
         parts += _innermost(thread, made)
+    known: dict[int, Kernel | None] = {}
     for start, end, inner in parts:
-        kernel = _kernel_of(inner, made)
+        kernel = _kernel_of(inner, made, known)
         if kernel is not None:
             last = max(kernel.end, ends.get(kernel.number, 0) if kernel.number is not None else 0)
             if min(end, last) > start:
@@ -109,7 +110,8 @@ def _innermost(
     stack: list[Kernel | Task] = []
     since = 0
     for each in sorted(thread, key=lambda event: (event.start, -event.end)):
-        while stack and stack[-1].end <= each.start:
+        begins = each.start - isinstance(each, Made)  # a task is made before its kernel ends
+        while stack and stack[-1].end <= begins:
             ended = stack.pop()
             if ended.end > since:
                 yield since, ended.end, ended
@@ -129,10 +131,18 @@ def _innermost(
 
 
 def _kernel_of(
-    inner: Kernel | Task | None, made: Mapping[int, Kernel | Task | None]
+    inner: Kernel | Task | None,
+    made: Mapping[int, Kernel | Task | None],
+    known: dict[int, Kernel | None],
 ) -> Kernel | None:
-    seen: set[int] = set()
-    while isinstance(inner, Task) and inner.number not in seen:
-        seen.add(inner.number)
+    """The kernel of an event; adds to `known` those of the tasks on the way."""
+    passed: list[int] = []
+    while isinstance(inner, Task):
+        if inner.number in known:
+            inner = known[inner.number]
+            break
+        known[inner.number] = None  # ends a circle
+        passed.append(inner.number)
         inner = made.get(inner.number)
-    return inner if isinstance(inner, Kernel) else None
+    known.update(dict.fromkeys(passed, inner))
+    return inner
