@@ -19,6 +19,8 @@ jsonschema = pytest.importorskip("jsonschema", reason="compares JSON with schema
 
 ROOT = Path(__file__).parent.parent
 SCHEMAS = ROOT / "toolchain/schemas"
+PROGRAMS = ROOT / "tests/check/programs"
+VERIFY_INPUTS = ROOT / "lit_tests/verify/Inputs"
 NAMES = sorted(path.stem for path in SCHEMAS.glob("*.json"))
 
 MODEL = """
@@ -82,6 +84,8 @@ for number in range(4):
 STEP = "model.py:step 'f32[512,64]' 'f32[64,64]'"
 SQUARES = "'f32[64,64]' 'f32[64,64]'"
 
+WRONG_SINE = f"--load-pass {VERIFY_INPUTS / 'wrong.py'} -p wrong-sine"
+
 COMMANDS = {
     "lower": f"jxc lower {STEP} --json",
     "opt": "jxc opt -O2 small.mlir --json",
@@ -90,11 +94,18 @@ COMMANDS = {
     "compile with values": "jxc compile model.py:scan 'f32[4,4]' --run --json "
     "-p 'trace-values{match=tanh}'",
     "compile to files": f"jxc compile {STEP} --emit stablehlo,hlo -o stages --save step.jxc --json",
+    "compile to passes": f"jxc compile {STEP} --dump-hlo-passes passes --emit asm,ptx -o files "
+    "--json",
     "compile for its cost": f"jxc compile {STEP} --emit cost --json",
     "report": f"jxc report model.py:sharded {SQUARES} --json --max-memory 1KiB "
     "--mesh data=4 --in-sharding 'x=data'",
+    "report a refused program": "jxc report refused.mlir --json",
     "verify a wrong module": "jxc verify small.mlir wrong.mlir --seconds 5 --json",
+    "verify a pipeline": f"jxc verify sine.mlir --json --bisect {WRONG_SINE}",
     "verify XLA": "jxc verify small.mlir --xla-bisect --json",
+    "verify replacements": "jxc verify --replacement replacements.py --seconds 20 --json",
+    "verify programs": f"jxc verify --conformance {PROGRAMS} --json {WRONG_SINE}",
+    "verify faulty programs": f"jxc verify --conformance {VERIFY_INPUTS / 'conformance'} --json",
     "diff": f"jxc diff {STEP} -O0 -O2 --json",
     "diff of profiles": "jxc profile --json p.json steps.py >&2; jxc diff p.json p.json --json",
     "doctor": f"jxc doctor {STEP} --json",
@@ -117,6 +128,29 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 """
 
+REFUSED = """
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @nobody_has_this(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+REPLACEMENTS = """
+import jax
+import jax.numpy as jnp
+import jxc
+
+
+@jxc.replacement(jxc.reassociates, x="f32[n,d]")
+def swish(x):
+    return x * jax.nn.sigmoid(x)
+
+
+@swish.by
+def fraction(x):
+    return x / (1 + jnp.exp(-x))
+"""
+
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory):
@@ -125,6 +159,9 @@ def output(tmp_path_factory):
     (folder / "model.py").write_text(MODEL)
     (folder / "steps.py").write_text(STEPS)
     (folder / "script.py").write_text(SCRIPT)
+    (folder / "refused.mlir").write_text(REFUSED)
+    (folder / "replacements.py").write_text(REPLACEMENTS)
+    (folder / "sine.mlir").write_text(SMALL.replace("OP", "add").replace("tanh", "sine"))
     (folder / "small.mlir").write_text(SMALL.replace("OP", "add"))
     (folder / "wrong.mlir").write_text(SMALL.replace("OP", "multiply"))
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
@@ -164,6 +201,13 @@ def test_outputs_have_the_fields_that_are_often_null(output):
     assert output("explain")["reasons"] and output("explain")["effects"]
     assert output("explain")["failures"]
     assert output("verify a wrong module")["functions"][0]["difference"]
+    assert output("verify a pipeline")["broken_by"] and output("verify a pipeline")["reduced"]
+    assert output("verify replacements")["replacements"][0]["verdict"]
+    assert output("verify programs")["outcomes"][0]["is_ours"]
+    assert output("verify faulty programs")["outcomes"]
+    assert output("compile to passes")["targets"]["cpu"]["xla_passes"]["changes"]
+    assert output("compile to passes")["targets"]["cpu"]["lacking"]
+    assert output("report a refused program")["targets"]["cpu"]["after"]["refused"]
     assert output("doctor")["findings"]
     assert output("profile")["steps"] and output("profile")["by"]["line"]
     assert output("diff")["difference"]["groups"]
