@@ -9,7 +9,9 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, SineOp
 
 import jxc
+from jxc.check import compare_modules
 from jxc.check.compare import Deadline
+from jxc.check.fill import operands_of
 from jxc.check.verify import blame, verify_pipeline
 from jxc.ir import build, make_context, read_module
 from jxc.rewrite import PassContext
@@ -34,13 +36,68 @@ def test_verify_agrees_on_a_correct_pipeline():
     verdict = jxc.verify(program, X, pipeline="O2")
     assert verdict.agrees
     assert str(verdict.report.contract) == "exact"
-    assert verdict.draws == 9
+    assert verdict.draws == 10
 
 
 def test_verify_shows_arguments_on_which_a_rule_is_wrong():
     verdict = jxc.verify(lambda x: x + x, X, pipeline=["O1", wrong_on_the_third])
     assert not verdict.agrees
     assert "argument 0: float32[8]" in str(verdict)
+
+
+@jxc.rule(jxc.exact)
+def wrong_for_one_number(op: SineOp) -> ir.Value | None:
+    """sin x -> x where x is 41.375: wrong for that number, which is never generated."""
+    number = build.splat(41.375, op.operand.type)
+    is_number = stablehlo.compare(op.operand, number, stablehlo.ComparisonDirectionAttr.get("EQ"))
+    if any("jxc.seen" in use.owner.attributes for use in op.operand.uses):
+        return None
+    wrong = stablehlo.select(is_number, op.operand, sine := stablehlo.sine(op.operand))
+    sine.owner.attributes["jxc.seen"] = ir.UnitAttr.get()
+    return wrong
+
+
+def test_verify_compares_on_the_arguments_given():
+    args = jax.random.key(3), np.ones(2), [41.375, 2.0], jnp.float16(0.5)
+
+    def program(key, unused, values, scale):
+        return jnp.sin(jnp.stack(values)) * scale, jax.random.bits(key)
+
+    verdict = jxc.verify(program, *args, pipeline=[wrong_for_one_number])
+    assert verdict.report.difference.kind == "given"
+    assert "on given arguments" in str(verdict)
+    abstract = jax.eval_shape(lambda *each: each, *args)
+    assert jxc.verify(program, *abstract, pipeline=[wrong_for_one_number]).agrees
+    assert next(iter(jxc.verify(program, *args).report.runs)) == "given"
+
+
+def test_bisect_uses_the_arguments_given():
+    low = jxc.lower(jnp.sin, np.float32([41.375]))
+    given = operands_of(low, (np.float32([41.375]),), {})
+    culprit = blame(low.module, ["O1", wrong_for_one_number], given=given)
+    assert culprit.step.name == "wrong-for-one-number"
+    assert blame(low.module, ["O1", wrong_for_one_number]) is None
+
+
+def test_operands_are_what_the_module_takes():
+    def program(tree, unused, key, number):
+        return tree["a"] * number + jax.random.bits(key).astype(jnp.float32), tree["z"] + 1
+
+    tree = {"a": np.float32([1, 1e-40, np.inf]), "z": np.complex64([1e-40 + 2j])}
+    args = tree, np.ones(2), jax.random.key(0), jax.ShapeDtypeStruct((), np.float32)
+    low = jxc.lower(program, *args)
+    a, z, key, number = operands_of(low, args, {})
+    assert a.tolist() == [1, 0, np.inf] and z.tolist() == [2j]
+    assert key.dtype == np.uint32 and number.dtype == np.float32
+    assert operands_of(low, jax.eval_shape(lambda *each: each, *args), {}) is None
+    assert operands_of(jxc.lower(jnp.sin, X), (X, 1), {}) is None
+
+
+def test_arguments_of_other_types_are_not_compared_on():
+    module = jxc.lower(jnp.sin, X).module
+    report = compare_modules(module, module, given=[np.ones(3, np.float32)])
+    assert report.reasons == {"given": "the arguments are of other types than @main takes"}
+    assert report.agrees and "given" not in report.runs
 
 
 @jxc.rule(jxc.exact)
@@ -130,8 +187,10 @@ def test_verify_uses_the_loosest_contract():
 
 def test_verdict_repr_is_one_line_and_print_is_the_report():
     verdict = jxc.verify(program, X)
-    assert repr(verdict) == "<jxc.verify @main: same (exact), 15 draws>"
-    assert str(verdict).startswith("@main: same (exact) on normal (interpreter)")
+    assert repr(verdict) == "<jxc.verify @main: same (exact), 16 draws>"
+    assert str(verdict).startswith(
+        "@main: same (exact) on given (interpreter), normal (interpreter)"
+    )
 
 
 def long_loop(x):

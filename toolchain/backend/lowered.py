@@ -108,6 +108,14 @@ class Lowered:
         args, _ = self._origin.lowered.args_info
         return tuple(jax.tree.map(lambda i: jax.ShapeDtypeStruct(i.shape, i.dtype), args))
 
+    @property
+    def used_arguments(self) -> tuple[int, ...]:
+        """The positions of the leaves of its arguments that the module takes.
+
+        JAX drops those that the function does not use.
+        """
+        return tuple(_private.kept_arguments(self._origin.lowered))
+
     def as_text(self, stage: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as text.
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..rewrite import Contract, exact
-from .inputs import KINDS, CannotRun, make_inputs, specs_of
+from .inputs import GIVEN, KINDS, CannotRun, Spec, is_finite, make_inputs, specs_of
 from .judge import differing_beyond_rounding, differing_beyond_ulps, differing_bits
 from .modules import main_type
 from .reference import INTERPRETER_SECONDS, Float64Evaluation, interpreter_seconds, too_slow
@@ -33,7 +33,7 @@ class Mismatch:
     """The first element in which two runs differ.
 
     Attributes:
-        kind: the kind of arguments that shows it, one of `inputs.KINDS` or "mild".
+        kind: the kind of arguments that shows it, one of `inputs.KINDS`, "mild" or "given".
         inputs: the arguments.
         output: the index of the output; complex ones count twice: real part, imaginary part.
         index: the index of the element.
@@ -109,6 +109,7 @@ def compare_modules(
     bound: int = 4,
     interpreter: Interpreter | None = None,
     deadline: Deadline | None = None,
+    given: Sequence[np.ndarray] | None = None,
 ) -> Comparison:
     """Run two modules on the same arguments and compare, output by output.
 
@@ -124,6 +125,7 @@ def compare_modules(
         bound: small integers are less than this.
         interpreter: where to run; the process's own when None.
         deadline: asked before each kind of arguments; what is left out by it has a reason.
+        given: arguments to compare on first; None for drawn ones only.
 
     Raises:
         ValueError: the two differ in the type of @main.
@@ -137,15 +139,24 @@ def compare_modules(
         specs = specs_of(signature.inputs)
     except CannotRun as error:
         return Comparison(contract, {}, {"any": str(error)})
-    for kind in kinds if specs else kinds[:1]:
-        drawn = "mild" if kind == "edge" and contract != exact else kind
+    drawn = ["mild" if kind == "edge" and contract != exact else kind for kind in kinds]
+    if given is not None and not _fit(given, specs):
+        report.reasons[GIVEN] = "the arguments are of other types than @main takes"
+        given = None
+    for kind in [GIVEN] * (given is not None) + (drawn if specs else drawn[:1]):
         if deadline is not None and deadline.is_over():
-            report.reasons[drawn] = str(deadline)
+            report.reasons[kind] = str(deadline)
             return replace(report, was_stopped=True)
-        difference = comparer.run(drawn, make_inputs(specs, drawn, seed, bound=bound), report)
+        own = given if kind == GIVEN else None
+        inputs = make_inputs(specs, kind, seed, bound=bound) if own is None else list(own)
+        difference = comparer.run(kind, inputs, report)
         if difference is not None:
             return Comparison(contract, report.runs, report.reasons, difference)
     return report
+
+
+def _fit(arrays: Sequence[np.ndarray], specs: Sequence[Spec]) -> bool:
+    return [Spec(each.shape, each.dtype) for each in arrays] == list(specs)
 
 
 @dataclass
@@ -210,7 +221,8 @@ class _Comparer:
             if by == "interpreter":
                 judged: Sequence[Judge] = [differing_bits] * len(expected)
             else:
-                judged = judges(self.evaluation, inputs, self.contract, has_edges=kind == "mild")
+                has_edges = kind == "mild" or (kind == GIVEN and not all(map(is_finite, inputs)))
+                judged = judges(self.evaluation, inputs, self.contract, has_edges=has_edges)
         except CannotRun as error:
             report.reasons[kind] = str(error)
             return None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from ..errors import JxcError, UsageError
 from ..files import read_arrays
+from .inputs import without_denormals
+
+if TYPE_CHECKING:
+    from ..backend.lowered import Lowered
 
 KINDS = ("random", "zeros")
 
@@ -40,6 +44,34 @@ def fill(tree: Any, how: str, seed: int = 0) -> Any:
     except MemoryError as error:
         raise JxcError(f"the arguments do not fit into memory: {error}") from None
     return jax.tree.unflatten(structure, filled)
+
+
+def operands_of(
+    lowered: Lowered, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[np.ndarray] | None:
+    """The arrays that the module takes for these arguments of its function.
+
+    Leaves that are shapes only get random values. Denormal numbers become zeros, as XLA:CPU takes
+    them in some ops.
+
+    Returns:
+        None where no leaf has values, a dimension is symbolic, or some arguments are static.
+    """
+    jitted = lowered.jax_lowered
+    expected, structure = jax.tree.flatten(jitted.args_info)
+    leaves, found = jax.tree.flatten((args, kwargs))
+    is_abstract = [isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves]
+    sizes = [size for each in expected for size in each.shape]
+    if all(is_abstract) or found != structure or not all(isinstance(n, int) for n in sizes):
+        return None
+    filled = jax.tree.leaves(fill(leaves, "random"))
+    return [_operand(filled[i], expected[i].dtype) for i in lowered.used_arguments]
+
+
+def _operand(leaf: Any, dtype: Any) -> np.ndarray:
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return np.asarray(jax.random.key_data(leaf))
+    return without_denormals(np.asarray(leaf).astype(dtype))
 
 
 def _array(like: jax.ShapeDtypeStruct, how: str, generator: np.random.Generator) -> Any:

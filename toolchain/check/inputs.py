@@ -25,6 +25,8 @@ mild: as edge, without the greatest and least floats (another order of summation
 small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of them are exact.
 """
 
+GIVEN = "given"
+"""The kind of arguments that the caller has, see `fill.operands_of`."""
 
 finfo: Callable[[np.dtype], Any] = ml_dtypes.finfo
 iinfo: Callable[[np.dtype], Any] = ml_dtypes.iinfo
@@ -93,6 +95,24 @@ def _drawn(spec: Spec, kind: str, generator: np.random.Generator, bound: int) ->
 def is_float(dtype: np.dtype) -> bool:
     """Whether the dtype is a real float, those of `ml_dtypes` included."""
     return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def is_finite(array: np.ndarray) -> bool:
+    """Whether no element is a NaN or an infinity."""
+    if array.dtype.kind == "c":
+        return bool(np.isfinite(array).all())
+    return not is_float(array.dtype) or bool(np.isfinite(array.astype(np.float64)).all())
+
+
+def without_denormals(array: np.ndarray) -> np.ndarray:
+    """The array with 0 in place of denormal numbers."""
+    if array.dtype.kind == "c":
+        spec = Spec(array.shape, array.dtype)
+        return complex_array(spec, *map(without_denormals, (array.real, array.imag)))
+    if not is_float(array.dtype):
+        return array
+    is_denormal = np.abs(array.astype(np.float64)) < float(finfo(array.dtype).tiny)
+    return np.where(is_denormal, np.zeros_like(array), array)
 
 
 def _is_signed(dtype: np.dtype) -> bool:

@@ -7,7 +7,7 @@ before and after a pipeline, and then for the same program with each dimension a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -30,6 +30,7 @@ from ..pipeline import (
 from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
 from .compare import Comparison, Deadline, compare_modules
+from .fill import operands_of
 from .inputs import CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
@@ -113,6 +114,7 @@ def verify_modules(
     contract: Contract = exact,
     seeds: int = 3,
     deadline: Deadline | None = None,
+    given: Sequence[np.ndarray] | None = None,
 ) -> list[Verdict]:
     """Compare each public function of two modules on generated arguments.
 
@@ -122,6 +124,7 @@ def verify_modules(
         contract: how far it may move a result.
         seeds: how many times to draw arguments of each kind.
         deadline: when to stop.
+        given: arguments of @main to compare on as well, before generated ones.
 
     Raises:
         JxcError: the modules have no public function in common, or its type differs.
@@ -130,7 +133,10 @@ def verify_modules(
     if not names:
         raise JxcError("the modules have no public function in common: nothing to compare")
     deadline = deadline or Deadline()
-    return [_verdict(before, after, name, contract, seeds, deadline) for name in names]
+    own = {"main": given}
+    return [
+        _verdict(before, after, name, contract, seeds, deadline, own.get(name)) for name in names
+    ]
 
 
 def _verdict(
@@ -140,14 +146,22 @@ def _verdict(
     contract: Contract,
     seeds: int,
     deadline: Deadline,
+    given: Sequence[np.ndarray] | None,
 ) -> Verdict:
     deadline.doing = f"@{name}"
     last, draws = Comparison(contract, {}, {}), 0
     try:
         for pair in static_pairs(with_main(before, name), with_main(after, name)):
             for seed in range(seeds):
-                report = compare_modules(*pair, contract=contract, seed=seed, deadline=deadline)
-                last = report if report.ran or not last.ran else last
+                report = compare_modules(
+                    *pair,
+                    contract=contract,
+                    seed=seed,
+                    deadline=deadline,
+                    given=None if seed else given,
+                )
+                merged = {**last.runs, **report.runs}, {**last.reasons, **report.reasons}
+                last = replace(report, runs=merged[0], reasons=merged[1])
                 draws += len(report.runs)
                 if report.was_stopped:
                     return Verdict(name, last, draws, unfinished=str(deadline))
@@ -167,18 +181,29 @@ def verify_pipeline(
     context: PassContext | None = None,
     seeds: int = 3,
     deadline: Deadline | None = None,
+    given: Sequence[np.ndarray] | None = None,
 ) -> list[Verdict]:
     """Compare a module with itself after a pipeline, by the loosest contract that was used.
 
     A program that agrees is compared again with each of its dimensions at size 1 and 0, which
     finds rules that rely on larger sizes.
+
+    Args:
+        module: the program.
+        pipeline: the pipeline.
+        context: what rules may depend on.
+        seeds: how many times to draw arguments of each kind.
+        deadline: when to stop.
+        given: arguments of @main to compare on as well, before generated ones.
     """
     steps, context = make_pipeline(pipeline), context or PassContext()
     deadline = deadline or Deadline()
 
-    def compared(program: ir.Module, seeds: int) -> list[Verdict]:
+    def compared(program: ir.Module, seeds: int, given: Any = None) -> list[Verdict]:
         after, contract = _after(program, steps, context)
-        return verify_modules(program, after, contract=contract, seeds=seeds, deadline=deadline)
+        return verify_modules(
+            program, after, contract=contract, seeds=seeds, deadline=deadline, given=given
+        )
 
     def with_other_sizes(verdict: Verdict) -> Verdict:
         for program in programs_of_other_sizes(with_main(module, verdict.function)):
@@ -191,7 +216,7 @@ def verify_pipeline(
             verdict = replace(verdict, elsewhere=elsewhere, unfinished=found.unfinished)
         return verdict
 
-    verdicts = compared(module, seeds)
+    verdicts = compared(module, seeds, given)
     if not all(verdict.agrees for verdict in verdicts):
         return verdicts
     return [with_other_sizes(verdict) for verdict in verdicts]
@@ -247,14 +272,22 @@ class Culprit:
 
 
 def blame(
-    module: ir.Module, pipeline: PipelineLike, *, context: PassContext | None = None, seeds: int = 3
+    module: ir.Module,
+    pipeline: PipelineLike,
+    *,
+    context: PassContext | None = None,
+    seeds: int = 3,
+    given: Sequence[np.ndarray] | None = None,
 ) -> Culprit | None:
-    """The first pass and rewrite of a pipeline that breaks a module; None if none does."""
+    """The first pass and rewrite of a pipeline that breaks a module; None if none does.
+
+    The arguments are those of `verify_pipeline`.
+    """
     steps, context = make_pipeline(pipeline), context or PassContext()
     _, contract = _after(module, steps, context)
 
     def is_wrong(after: ir.Module) -> bool:
-        verdicts = verify_modules(module, after, contract=contract, seeds=seeds)
+        verdicts = verify_modules(module, after, contract=contract, seeds=seeds, given=given)
         return any(v.report.difference is not None for v in verdicts)
 
     return bisect(module, steps, context, is_wrong)
@@ -332,11 +365,12 @@ def save_inputs(verdict: Verdict, path: Path) -> None:
 def verify(
     fn: Callable[..., Any], /, *args: Any, pipeline: PipelineLike = "O2", **kwargs: Any
 ) -> Verdict:
-    """Check that a function means the same after a pipeline, on generated arguments.
+    """Check that a function means the same after a pipeline, on its and on generated arguments.
 
     Args:
         fn: the function, or what `jax.jit` made of one.
-        args: arrays or `jax.ShapeDtypeStruct`s, of which only the types count.
+        args: arrays or `jax.ShapeDtypeStruct`s. The function runs on the arrays, and on generated
+            ones of their shapes and dtypes.
         pipeline: a level, a textual pipeline, or passes and rules.
         kwargs: the same, by name.
 
@@ -352,5 +386,6 @@ def verify(
     with progress("verifying") as show:
         deadline = Deadline(progress=lambda name, draws: show(f"verifying {name}: {draws} draws"))
         low = lower(fn, *args, **kwargs)
-        [verdict] = verify_pipeline(low.module, pipeline, deadline=deadline)
+        given = operands_of(low, args, kwargs)
+        [verdict] = verify_pipeline(low.module, pipeline, deadline=deadline, given=given)
     return verdict

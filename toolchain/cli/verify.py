@@ -78,8 +78,8 @@ def verify_command(before: str | None, **flags: Any) -> None:
 
     The program is a module A, or the function TARGET with arguments like SPECs as `jxc lower` takes
     them. It runs on generated arguments: random values, edge values (NaN, infinities, signed zeros,
-    denormals, extremes), and small integers, whose sums are exact. Dynamic dimensions take several
-    sizes. With a pipeline, each dimension is also tested with sizes 1 and 0.
+    denormals, extremes), and small integers, whose sums are exact; and on the values of
+    `arguments()`, --args and files of arrays. Dynamic dimensions take several sizes. With a pipeline, each dimension is also tested with sizes 1 and 0.
 
     StableHLO's reference interpreter runs both programs and every bit must agree. XLA runs what the
     interpreter cannot run or would take seconds for; a difference by rounding is allowed there, and
@@ -125,10 +125,10 @@ def verify_command(before: str | None, **flags: Any) -> None:
         again = [after] if after else options.again(options.pipeline_text(default=""))
     stage = in_child(data, lambda saved: ["verify", str(saved), *again])
     stage.enter(f"while reading {input_name(before)}")
-    module = _lower(request) if data is None else _read(before, data)
+    module, given = _lower(request) if data is None else (_read(before, data), None)
     if options.xla_bisect:
         _run_xla_bisect(module, options, stage)
-    _compare(module, after, options, stage)
+    _compare(module, after, options, stage, given)
 
 
 def _second_module(request: LowerRequest) -> str | None:
@@ -175,14 +175,19 @@ def _read(file: str, data: bytes, context: Any = None) -> Any:
     return read_module(data, context or make_context(), name=input_name(file))
 
 
-def _lower(request: LowerRequest) -> Any:
+def _lower(request: LowerRequest) -> tuple[Any, Any]:
+    """The module, and the arguments that the file gives with their values."""
     leave_out_absent_hardware()
     from ..backend.lowered import lowered_from_request
+    from ..check.fill import operands_of
 
-    return lowered_from_request(request)[0].module
+    lowered, args, kwargs = lowered_from_request(request)
+    return lowered.module, operands_of(lowered, args, kwargs)
 
 
-def _compare(module: Any, after: str | None, options: VerifyOptions, stage: ChildStage) -> None:
+def _compare(
+    module: Any, after: str | None, options: VerifyOptions, stage: ChildStage, given: Any
+) -> None:
     """Compare, print the verdicts, and leave with the exit code."""
     from ..check.compare import Deadline
     from ..check.verify import CONTRACTS, blame, save_inputs, verify_modules, verify_pipeline
@@ -200,7 +205,7 @@ def _compare(module: Any, after: str | None, options: VerifyOptions, stage: Chil
         )
         if pipeline is not None:
             verdicts = verify_pipeline(
-                module, pipeline, context=context, seeds=seeds, deadline=deadline
+                module, pipeline, context=context, seeds=seeds, deadline=deadline, given=given
             )
         else:
             contract = CONTRACTS[options.contract or "exact"]
@@ -209,9 +214,10 @@ def _compare(module: Any, after: str | None, options: VerifyOptions, stage: Chil
             )
     differing = [verdict for verdict in verdicts if verdict.report.difference is not None]
     broken = next((v.program for v in verdicts if v.program is not None), module)
+    given = given if broken is module else None
     culprit = None
     if options.bisect and differing and pipeline is not None:
-        culprit = blame(broken, pipeline, context=context, seeds=seeds)
+        culprit = blame(broken, pipeline, context=context, seeds=seeds, given=given)
 
     def find_small() -> Any:
         if pipeline is None or not differing or not options.reduce:
