@@ -214,11 +214,11 @@ ABANDONED = """
 import jax, jax.numpy as jnp
 from jxc.tools.tune.bounded import TookTooLong, bounded
 def f(x):
-    for _ in range(100):
+    for _ in range(400):
         x = jnp.sin(x @ x) + jnp.cumsum(x, axis=0)
     return x
 try:
-    bounded(jax.jit(f).lower(jnp.ones((32, 32))).compile, 0.2)
+    bounded(jax.jit(f).lower(jnp.ones((32, 32))).compile, 0.02)
 except TookTooLong:
     print("abandoned")
 """
