@@ -79,7 +79,8 @@ def verify_command(before: str | None, **flags: Any) -> None:
     The program is a module A, or the function TARGET with arguments like SPECs as `jxc lower` takes
     them. It runs on generated arguments: random values, edge values (NaN, infinities, signed zeros,
     denormals, extremes), and small integers, whose sums are exact; and on the values of
-    `arguments()`, --args and files of arrays. Dynamic dimensions take several sizes. With a pipeline, each dimension is also tested with sizes 1 and 0.
+    `arguments()`, --args and files of arrays. Dynamic dimensions take several sizes. With a
+    pipeline, each dimension is also tested with sizes 1 and 0.
 
     StableHLO's reference interpreter runs both programs and every bit must agree. XLA runs what the
     interpreter cannot run or would take seconds for; a difference by rounding is allowed there, and
