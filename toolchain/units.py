@@ -50,10 +50,10 @@ def show_count(count: float) -> str:
 
 def show_seconds(seconds: float) -> str:
     """A time with three significant digits: "1.24 ms"."""
-    if seconds >= 1000 or seconds == 0:
+    if seconds >= 999.5 or seconds == 0:
         return f"{seconds:.0f} s"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
+        if seconds >= 0.9995 * size:  # 999.6 ms is "1 s"
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"
 

@@ -62,7 +62,8 @@ def made(folder, *, steps=10, kernels=1, name="train.py", dot_ms=4, jitter=0):
                 span = first + n * each, first + (n + 1) * each
                 trace.ops.append(OpRun("cpu:0", "jit_step(1)", op, *span))
         time = trace.started + start + 5 * MS
-        samples.append(Sample(time, "Python", SourceLine(str(path), 4, "<module>"), ""))
+        line = SourceLine(str(path), 4, "<module>")
+        samples.append(Sample(time, "Python", line, "", line))
     trace.events = len(trace.ops)
     recorded = Recorded(
         name=name,

@@ -165,6 +165,60 @@ def test_program_may_start_its_own_profiler(tmp_path):
     assert "recording ended when the program started a profiler of its own" in done.stderr
 
 
+CACHED = """
+import os
+import jax
+import jax.numpy as jnp
+
+is_second = os.path.exists("cache")
+jax.config.update("jax_compilation_cache_dir", "cache")
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+big, small = jnp.ones((300, 300)), jnp.ones((5, 5))
+
+def loss(x):
+    return jnp.sort(jnp.tanh(x @ x), axis=0)  # the slow one
+
+slow = jax.jit(loss)
+
+def loss(x):
+    return jnp.sort(jnp.tanh(x @ x), axis=0)  # the fast one
+
+fast = jax.jit(loss)
+
+if is_second:
+    for i in range(20):
+        fast(small).block_until_ready()
+for i in range(10):
+    slow(big).block_until_ready()
+"""
+
+
+def test_programs_from_the_cache_have_their_own_lines(tmp_path):
+    for _ in range(2):
+        profile(tmp_path, CACHED, "--no-o2", "--json", "p.json")
+    found = json.loads((tmp_path / "p.json").read_text())
+    lines = [row for row in found["by"]["line"] if row["line"] and row["part"] == "device work"]
+    slow, fast = (
+        next(row for row in lines if f"the {which} one" in row["line"]["text"])
+        for which in ("slow", "fast")
+    )
+    assert (slow["calls"], fast["calls"]) == (10, 20)
+    assert slow["flops"] > 1000 * fast["flops"]
+    runs = [each["runs"] for each in found["programs"] if each["name"].startswith("jit_loss(")]
+    assert sorted(runs) == [10, 20]
+
+
+def test_work_that_is_queued_when_the_program_ends_is_recorded(tmp_path):
+    text = (
+        "import jax, jax.numpy as jnp\nf = jax.jit(lambda x: jnp.tanh(x @ x))\n"
+        "x = jnp.ones((400, 400))\nfor _ in range(60):\n    x = f(x)\n"
+    )
+    profile(tmp_path, text, "--no-o2", "--json", "p.json")
+    programs = json.loads((tmp_path / "p.json").read_text())["programs"]
+    assert {each["name"].partition("(")[0]: each["runs"] for each in programs}["jit__lambda"] == 60
+
+
 def test_loops_callbacks_and_threads(tmp_path):
     text = """
 import threading, time

@@ -1,9 +1,11 @@
 """Samples of Python's stack: what they say, and that reading a stack is never interrupted."""
 
 import dis
+import queue
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -104,6 +106,56 @@ def test_another_thread_is_sampled_while_the_main_thread_waits_for_it():
     taken.stop()
     lines = [each.line.text for each in taken.samples if each.line]
     assert "time.sleep(0.3)  # in a thread" in lines
+
+
+def test_idle_workers_do_not_replace_the_line_that_waits():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        taken = StackSampler()
+        taken.start()
+        threading.Event().wait(0.3)  # for nothing
+        taken.stop()
+    lines = {each.line.text for each in taken.samples if each.line}
+    assert "threading.Event().wait(0.3)  # for nothing" in lines
+    assert not any("work_queue" in line for line in lines)
+
+
+def test_wait_for_a_thread_that_makes_batches_is_of_the_input_pipeline():
+    batches = queue.Queue(1)
+
+    def make():
+        for _ in range(10):
+            time.sleep(0.03)  # makes a batch
+            batches.put(1)
+        batches.put(None)
+
+    def take():
+        while (batch := batches.get()) is not None:  # waits for a batch
+            yield batch
+
+    threading.Thread(target=make).start()
+    taken = StackSampler()
+    taken.start()
+    assert sum(take()) == 10
+    taken.stop()
+    waiting = [each for each in taken.samples if each.line and "makes" in each.line.text]
+    assert waiting and {each.kind for each in waiting} == {"input pipeline"}
+    assert {each.own.text for each in waiting} == {
+        "while (batch := batches.get()) is not None:  # waits for a batch"
+    }
+
+
+def test_frames_of_jxc_are_left_out():
+    def code(name, file):
+        return compile(f"def {name}(): 0", file, "exec").co_consts[0]
+
+    user, runner = code("f", "/home/me/train.py"), "/x/tools/explain/script.py"
+    hook, run = code("exec_module", runner), code("run", runner)
+    command = code("profile_command", "/x/cli/profile.py")
+    stack = ((user, 1), (hook, 2), (user, 3), (run, 4), (command, 5))
+    assert sampler._of_program(stack) == stack[:3]
+    assert sampler._of_program(stack[4:]) == ()
+    assert sampler._of_program(stack[:1]) == stack[:1]
 
 
 @pytest.mark.skipif(not sampler.can_sample(), reason="this Python has no GIL")

@@ -62,11 +62,12 @@ def test_cpu_host_events_and_steps():
         ("backend_compile_and_load", 12, 20, {}),
         ("np.asarray(jax.Array)", 40, 50, {}),
         ("train", 5, 60, {"_r": 1, "step_num": 3}),
+        ("eval", 62, 70, {"_r": 1}),
         ("ParseArguments", 11, 12, {}),
     )
     trace = read_trace(space(plane))
     assert [each.kind for each in trace.host] == ["dispatch", "compilation", "transfers"]
-    assert [tuple(each) for each in trace.steps] == [("train", 3, 5, 60)]
+    assert [tuple(each) for each in trace.steps] == [("train", 3, 5, 60), ("eval", 1, 62, 70)]
 
 
 def test_programs_of_one_name_are_told_apart():

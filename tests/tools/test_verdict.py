@@ -249,3 +249,5 @@ def test_forbid_checks_element_types_without_our_passes():
 def test_show_seconds_has_three_digits():
     shown = [show_seconds(seconds) for seconds in (0, 2.314, 1234.5, 0.0452, 3e-6, 2e-9)]
     assert shown == ["0 s", "2.31 s", "1234 s", "45.2 ms", "3 µs", "2 ns"]
+    near = [show_seconds(seconds) for seconds in (0.9996, 999.6, 9.99e-4)]
+    assert near == ["1 s", "1000 s", "999 µs"]

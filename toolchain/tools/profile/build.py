@@ -74,7 +74,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
         compiled=recorded.compiled,
         overhead=seconds / without if without else 1.0,
         device=device.name,
-        notes=[*recorded.notes, *trace.errors],
+        notes=[*recorded.notes, *trace.notes],
         trace=trace,
         spans=spans,
     )
@@ -166,9 +166,9 @@ def _caller(span: HostSpan, called: Mapping[str, SourceLine | None]) -> SourceLi
 
 
 def _sampled(time: int, times: list[int], samples: Sequence[Sample]) -> SourceLine | None:
-    """The line of the first sample after a time, or of the last one."""
+    """The main thread's line in the first sample after a time, or in the last one."""
     at = min(bisect.bisect_left(times, time), len(times) - 1)
-    return samples[at].line if samples else None
+    return samples[at].own if samples else None
 
 
 def _by_step(
@@ -246,10 +246,12 @@ def _steps(recorded: Recorded) -> list[ProfiledStep]:
     ]
     steps: list[ProfiledStep] = []
     known: dict[str, int] = {}
+    names = Counter(each.name for each in recorded.trace.steps)
     for each in recorded.trace.steps:
         start, end = base + each.start, base + each.end
         since = known.get(each.name, start)
-        is_warm_up = each.name not in known or any(a < end and start < b for a, b in compiling)
+        is_warm_up = any(a < end and start < b for a, b in compiling)
+        is_warm_up |= each.name not in known and names[each.name] > 1
         waited = sum(min(b, end) - max(a, since) for a, b in waits if a < end and since < b)
         seconds = (end - start) * 1e-9
         steps.append(ProfiledStep(each.name, each.number, seconds, waited * 1e-9, is_warm_up))

@@ -135,7 +135,8 @@ class ProfileRecorder:
             return True
 
     def _fail(self, error: Exception) -> None:
-        note = f"the profiler recorded no kernel: {str(error).partition(chr(10))[0]}"
+        reason = str(error).partition("\n")[0].removesuffix(".")
+        note = f"the profiler recorded no kernel: {reason}"
         if not isinstance(error, JxcError):
             note += (
                 ". Expected no other profiler in this process: remove jax.profiler.start_trace, or "
@@ -144,7 +145,18 @@ class ProfileRecorder:
         self._notes.append(note)
 
     def stop(self) -> None:
-        """Stop recording, if the limit has not ended it."""
+        """Stop recording, if the limit has not ended it, after the devices are done.
+
+        Python waits for them at its end. What computes a result that the program has dropped is not
+        known here, and not waited for.
+        """
+        if self._session is not None and not self._ended:
+            import jax
+
+            # Errors of the program, and Ctrl-C of somebody who does not want to wait:
+            with contextlib.suppress(Exception, KeyboardInterrupt):
+                jax.block_until_ready(jax.live_arrays())
+                jax.effects_barrier()
         if self._timer is not None:
             self._timer.cancel()
         self._end_session()
@@ -173,7 +185,8 @@ class ProfileRecorder:
             try:
                 with warnings.catch_warnings():  # of jaxlib's types in Python 3.13
                     warnings.simplefilter("ignore")
-                    trace = read_trace(self._data)
+                    loaded = any(event.is_loaded for event in self.compiled_events)
+                    trace = read_trace(self._data, has_loaded=loaded)
             except (ValueError, RuntimeError) as error:  # larger than protobuf's 2 GB, for one
                 self._notes.append(f"the trace cannot be read: {error}. --seconds records less")
         called: dict[str, set[SourceLine]] = {}

@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -44,9 +44,23 @@ With the 5 ms of CPython, most samples are of lines that release it anyway, such
 _IMPORTS = "<frozen importlib._bootstrap>"
 _GENERATOR = 0x20  # CO_GENERATOR of code objects
 _NEXT = {"__next__", "__getitem__", "__getitems__", "get_next"}
-_RUNNER = os.path.join("tools", "explain", "script.py")
-"""The file whose frames are around those of a program that jxc runs."""
-_IDLE = ("threading.py", "queue.py", "selectors.py", "socketserver.py")
+_RUNNERS = {
+    "run": os.path.join("tools", "explain", "script.py"),
+    "timed": os.path.join("tools", "profile", "recording.py"),
+}
+"""The functions whose frames are around those of a program that jxc runs, with their files."""
+_COMMAND = {"profile_command": os.path.join("cli", "profile.py")}
+_IDLE = (
+    "threading.py",
+    "queue.py",
+    "selectors.py",
+    "socketserver.py",
+    os.path.join("concurrent", "futures", "thread.py"),
+    os.path.join("multiprocessing", "connection.py"),
+    os.path.join("multiprocessing", "popen_fork.py"),
+    os.path.join("multiprocessing", "queues.py"),
+)
+"""Files whose functions wait for other threads and processes."""
 
 
 _Described: TypeAlias = "tuple[str, SourceLine | None, str]"
@@ -59,14 +73,16 @@ class Sample(NamedTuple):
     Attributes:
         time: nanoseconds since 1970.
         kind: "imports", "input pipeline" (the next batch is being made), or "Python".
-        line: the user's innermost line.
+        line: the user's innermost line; where it waits, that of a thread that runs the user's code.
         library: where in a library it was called, such as "keras/src/trainers/trainer.py:412".
+        own: the user's innermost line on the main thread.
     """
 
     time: int
     kind: str
     line: SourceLine | None
     library: str
+    own: SourceLine | None = None
 
 
 class StackSampler:
@@ -109,14 +125,18 @@ class StackSampler:
     def _take(self) -> None:
         now = time.time_ns()
         main = threading.main_thread().ident or 0
-        stack = _stack_of(main)
-        if not stack or _is_idle(stack):
+        if not (stack := _stack_of(main)):
+            return
+        kind, own, library = self._describe(_of_program(stack))
+        line = own
+        if _is_idle(stack):
+            # A thread that it may wait for says more, if it runs the user's code.
             others = [*_threads.frames]
             others = [each for each in others if each not in (main, threading.get_ident())]
-            stacks = (_stack_of(each) for each in others)
-            stack = next((each for each in stacks if each and not _is_idle(each)), stack)
-        if stack:
-            self.samples.append(Sample(now, *self._describe(stack)))
+            stacks = [each for ident in others if (each := _stack_of(ident))]
+            found = (self._describe(each) for each in stacks if not _is_idle(each))
+            _, line, library = next((each for each in found if each[1]), (kind, line, library))
+        self.samples.append(Sample(now, kind, line, library, own))
 
     def _describe(self, stack: _Stack) -> _Described:
         key = tuple((id(code), line) for code, line in stack)
@@ -177,9 +197,19 @@ def _stack_of(ident: int) -> _Stack:
     finally:
         if collects:
             gc.enable()
-    found = tuple((codes[n], lines[n] or 0) for n in range(count))
-    runner = (n for n, (code, _) in enumerate(found) if code.co_filename.endswith(_RUNNER))
-    return found[: next(runner, count)]
+    return tuple((codes[n], lines[n] or 0) for n in range(count))
+
+
+def _of_program(stack: _Stack) -> _Stack:
+    """The frames of the program that jxc runs; empty where jxc itself runs."""
+    runners = [n for n, (code, _) in enumerate(stack) if _is_one_of(code, _RUNNERS)]
+    is_command = any(_is_one_of(code, _COMMAND) for code, _ in stack)
+    return stack[: max(runners, default=0 if is_command else len(stack))]
+
+
+def _is_one_of(code: CodeType, functions: Mapping[str, str]) -> bool:
+    file = functions.get(code.co_name)
+    return file is not None and code.co_filename.endswith(file)
 
 
 def _is_idle(stack: _Stack) -> bool:

@@ -10,20 +10,21 @@ The profiler of XLA writes planes of lines of events (`xplane.proto`). Three kin
 - "/device:GPU:0" has a line for each stream, whose kernels have the same statistics.
 - "/device:TPU:0" has the lines "XLA Ops" and "XLA Modules"; an op belongs to the module around it.
 
-A program is named by module and number, such as "jit_step(4)", which is unique in a process. The
-plane "/host:metadata" has the optimized HLO under the same name (`wire.py`). Planes of GPU and TPU
-were tested on traces made by hand, not on hardware.
+A program is named by module and number, such as "jit_step(4)". The plane "/host:metadata" has the
+optimized HLO under the same name (`wire.py`), unless the program was loaded (`identity.py`). Planes
+of GPU and TPU were tested on traces made by hand, not on hardware.
 """
 
 from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from . import threads
+from . import _private, threads
+from .identity import Numbering, Seen, modules_of
 from .wire import hlo_modules_of
 
 HOST_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -85,6 +86,9 @@ class ProgramRun(NamedTuple):
     end: int
 
 
+_Run = TypeVar("_Run", OpRun, ProgramRun)
+
+
 class StepSpan(NamedTuple):
     """A step marked by `jax.profiler.StepTraceAnnotation`."""
 
@@ -108,7 +112,7 @@ class Trace:
         modules: serialised optimized HLO by program.
         events: how many events the trace has.
         bytes: its size.
-        errors: what the profiler reports, such as dropped events.
+        notes: for the user, such as that events were dropped.
     """
 
     started: int = 0
@@ -120,11 +124,15 @@ class Trace:
     modules: dict[str, bytes] = field(default_factory=dict)
     events: int = 0
     bytes: int = 0
-    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
-def read_trace(xspace: bytes) -> Trace:
+def read_trace(xspace: bytes, *, has_loaded: bool = False) -> Trace:
     """The events of a serialised XSpace.
+
+    Args:
+        xspace: of jaxlib's profiler.
+        has_loaded: whether the process loaded executables that it did not compile.
 
     Raises:
         ValueError: the data is truncated, or no XSpace.
@@ -141,9 +149,50 @@ def read_trace(xspace: bytes) -> Trace:
         elif plane.name == "Task Environment":
             trace.started = int(dict(plane.stats).get("profile_start_time", 0))
         elif "error" in plane.name.lower():
-            trace.errors += [str(value) for _, value in plane.stats]
+            trace.notes += [str(value) for _, value in plane.stats]
     trace.steps.sort(key=lambda step: step.start)
+    _find_modules(trace, has_loaded=has_loaded)
     return trace
+
+
+def _find_modules(trace: Trace, *, has_loaded: bool) -> None:
+    """Name each program as its HLO is named in `trace.modules`."""
+    programs: dict[str, Seen] = {}
+    for op in trace.ops:
+        seen = programs.setdefault(op.program, Seen(op.start))
+        seen.started = min(seen.started, op.start)
+        seen.ops.add(op.op)
+    texts = _Texts(trace.modules)
+    renamed, unclear = modules_of(programs, texts, has_loaded=has_loaded)
+    if renamed:
+
+        def named(each: _Run) -> _Run:
+            return each._replace(program=renamed.get(each.program, each.program))
+
+        trace.ops = [named(each) for each in trace.ops]
+        trace.work = [named(each) for each in trace.work]
+        trace.runs = [named(each) for each in trace.runs]
+    if unclear:
+        trace.notes.append(
+            f"several programs called {', '.join(unclear)} were loaded from a cache or a file: "
+            "which of them ran is told by the order of loading"
+        )
+
+
+class _Texts(Mapping[str, str]):
+    """The text of each HLO module, made when it is asked for."""
+
+    def __init__(self, modules: Mapping[str, bytes]) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> str:
+        return _private.hlo_text(self._modules[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
 
 
 # The host, with the kernels of XLA:CPU
@@ -155,6 +204,7 @@ def _read_host(plane: Any, trace: Trace) -> None:
     ends: dict[int, int] = {}
     kinds: dict[str, str | None] = {}
     all_threads: list[threads.Thread] = []
+    numbering = Numbering()
     for line in plane.lines:
         thread: threads.Thread = []
         all_threads.append(thread)
@@ -176,17 +226,18 @@ def _read_host(plane: Any, trace: Trace) -> None:
                 stats = dict(event.stats)
                 start, end = int(event.start_ns), int(event.end_ns)
                 if "hlo_op" in stats:
-                    program = _program_of(stats)
-                    device = f"cpu:{stats.get('device_ordinal', 0)}"
                     run = int(stats.get("run_id", 0))
+                    program = numbering.name(_program_of(stats), run)
+                    device = f"cpu:{stats.get('device_ordinal', 0)}"
                     made = (device, program, str(stats["hlo_op"]), start, end, run)
                     thread.append(threads.Kernel(start, end, made[:3], stats.get("_p")))
                     if "_p" in stats:
                         ops[stats["_p"]] = made
                     else:
                         alone.append(made)
-                elif "step_num" in stats:
-                    trace.steps.append(StepSpan(name, int(stats["step_num"]), start, end))
+                elif "_r" in stats or "step_num" in stats:  # `_r`: the root of what it contains
+                    number = int(stats.get("step_num", len(trace.steps)))
+                    trace.steps.append(StepSpan(name, number, start, end))
                 else:
                     kinds[name] = found = _kind_of(name)
                     if found:

@@ -1,0 +1,105 @@
+"""Which HLO module the runs of a program belong to.
+
+An event names its program by module and number, such as "jit_step(4)". The number is of the process
+that compiled it. An executable from JAX's persistent cache, or from a file, has kept it, while its
+HLO has a number of this process. Two programs then may have the same name.
+
+The runs of an executable have consecutive numbers, which begin anywhere in 32 bits: these tell the
+executables apart (`Numbering`). Their HLO is found by the module's name, the names of the kernels,
+and the order in which the programs were loaded and first ran (`modules_of`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+_FAR = 1 << 20  # runs of one executable are closer than this to a run of it that is known
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = ", re.MULTILINE)
+
+
+class Numbering:
+    """Gives the executables of a trace different names."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[list[int]]] = defaultdict(list)
+        self._known: dict[tuple[str, int], str] = {}
+
+    def name(self, program: str, run: int) -> str:
+        """The name of the executable of a run: `program`, or "jit_step(4.2)" for the second one.
+
+        Args:
+            program: by the event.
+            run: its number; 0 if it has none.
+        """
+        if (name := self._known.get((program, run))) is None:
+            ranges = self._runs[program]
+            near = (n for n, (low, high) in enumerate(ranges) if low - _FAR < run < high + _FAR)
+            if (at := next(near, len(ranges))) == len(ranges):
+                ranges.append([run, run])
+            ranges[at] = [min(run, ranges[at][0]), max(run, ranges[at][1])]
+            name = f"{program.removesuffix(')')}.{at + 1})" if at else program
+            self._known[program, run] = name
+        return name
+
+
+@dataclass
+class Seen:
+    """What a trace shows of an executable.
+
+    Attributes:
+        started: its first kernel.
+        ops: the names of its kernels.
+    """
+
+    started: int
+    ops: set[str] = field(default_factory=set)
+
+
+def modules_of(
+    programs: Mapping[str, Seen], texts: Mapping[str, str], *, has_loaded: bool
+) -> tuple[dict[str, str], list[str]]:
+    """The HLO module of each executable, where it is not the one with the same name.
+
+    Args:
+        programs: the executables, by the names of `Numbering`.
+        texts: the HLO by name; it is read only where it is needed.
+        has_loaded: whether the process loaded executables that it did not compile.
+
+    Returns:
+        For a name of an executable the name of its module; and the modules with several that fit,
+        of which some did not run: then their order says less.
+    """
+    renamed: dict[str, str] = {}
+    unclear: list[str] = []
+    for module, names in _by_module(programs).items():
+        own = _by_module(texts).get(module, [])
+        if not has_loaded and set(names) <= set(own):
+            continue
+        instructions = {name: set(_INSTRUCTION.findall(texts[name])) for name in own}
+        for name in sorted(names, key=lambda each: programs[each].started):
+            ops = programs[name].ops
+            shared = {each: len(ops & found) for each, found in instructions.items()}
+            best = [each for each, count in shared.items() if count == max(shared.values())]
+            if not best or not shared[best[0]]:
+                continue
+            if len(best) > 1 and len(own) != len(names) and module not in unclear:
+                unclear.append(module)
+            renamed[name] = best[0]
+            del instructions[best[0]]
+    return renamed, unclear
+
+
+def _by_module(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names such as "jit_step(4)" by module, in the order of their numbers."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(names, key=_number):
+        found[name.partition("(")[0]].append(name)
+    return found
+
+
+def _number(name: str) -> float:
+    number = name.rpartition("(")[2].removesuffix(")")
+    return float(number) if number.replace(".", "", 1).isdigit() else 0.0
