@@ -159,7 +159,8 @@ def _find_modules(trace: Trace, *, has_loaded: bool) -> None:
     """Name each program as its HLO is named in `trace.modules`."""
     programs: dict[str, Seen] = {}
     for op in trace.ops:
-        seen = programs.setdefault(op.program, Seen(op.start))
+        if (seen := programs.get(op.program)) is None:
+            seen = programs[op.program] = Seen(op.start)
         seen.started = min(seen.started, op.start)
         seen.ops.add(op.op)
     texts = _Texts(trace.modules)
