@@ -180,8 +180,8 @@ def test_type_without_a_peak_uses_the_nearest(kind: str, peak: float) -> None:
         ("depthwise-convolution-f32", 2.0),
         ("grouped-convolution-tf32", 5.0),  # not listed: as a convolution
         ("convolution-f64", 3.0),
-        ("window-elementwise-f32", 7.0),
-        ("window-elementwise-f64", 8.0),
+        ("scalar-elementwise-f32", 7.0),
+        ("scalar-elementwise-f64", 8.0),
         ("tf32", 1.0),
     ],
 )
@@ -251,13 +251,33 @@ ENTRY %e (x: f32[512,256]) -> f32[512,256] {
 @pytest.mark.parametrize(
     ("window", "rate"),
     [
-        ("size=3x3 pad=1_1x1_1", "window-elementwise-f32"),
+        ("size=3x3 pad=1_1x1_1", "scalar-elementwise-f32"),
         ("size=1x256 pad=0_0x255_0", "elementwise-f32"),  # a cumulative maximum
     ],
 )
 def test_pooling_has_a_rate_of_its_own(window: str, rate: str) -> None:
     (kernel,) = kernels_of(parse_hlo(WINDOWS.replace("SIZE", window)))
     assert set(kernel.flops.by_type) == {rate}
+
+
+SORT = """HloModule m, is_scheduled=true
+
+%less (a: f32[], b: f32[]) -> pred[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = pred[] compare(%a, %b), direction=LT
+}
+
+ENTRY %e (x: f32[1024]) -> f32[1024] {
+  %x = f32[1024]{0} parameter(0)
+  ROOT %s = f32[1024]{0} sort(%x), dimensions={0}, to_apply=%less
+}
+"""
+
+
+def test_comparisons_of_a_sort_are_not_vectorized() -> None:
+    (kernel,) = kernels_of(parse_hlo(SORT))
+    assert kernel.flops.by_type == {"scalar-elementwise-f32": 1024 * 10}
 
 
 def test_depthwise_convolution_on_a_cpu_takes_longer_than_its_multiply_adds() -> None:

@@ -26,7 +26,7 @@ GROUPED_CONVOLUTION = Rate(
 DEPTHWISE_CONVOLUTION = Rate(
     "depthwise-multiply-add", "one multiply-add in a depthwise 3x3 convolution of f32, in ns", 5.0
 )
-WINDOW = Rate("window-flop", "one flop of a 3x3 maximum of f32, in ns", 1.2)
+SCALAR = Rate("scalar-flop", "one flop of a 3x3 maximum of f32, not vectorized, in ns", 1.2)
 LAUNCH = Rate("kernel-launch", "one kernel of a chain of products of 8x8, in ns", 400.0)
 
 
@@ -55,7 +55,7 @@ def peak_flops(rates: Rates) -> Mapping[str, float]:
         "convolution-": 2e9 / rates[CONVOLUTION],
         "grouped-convolution-": 2e9 / rates[GROUPED_CONVOLUTION],
         "depthwise-convolution-": 2e9 / rates[DEPTHWISE_CONVOLUTION],
-        "window-elementwise-": 1e9 / rates[WINDOW],
+        "scalar-elementwise-": 1e9 / rates[SCALAR],
         "elementwise-": 1e9 / rates[ELEMENTWISE],
         "function-": TRANSCENDENTAL * 1e9 / rates[FUNCTION],
         "scalar-function-": TRANSCENDENTAL * 1e9 / rates[SCALAR_FUNCTION],

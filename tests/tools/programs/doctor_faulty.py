@@ -41,8 +41,8 @@ def spectra(signal):
     return jnp.abs(jnp.fft.rfft(copies)) * jnp.arange(1024.0)[:, None]
 
 
-def median(images):
-    return jnp.sort(images.T, axis=0)[256]  # FAULT transpose-copy
+def largest(images):
+    return lax.top_k(images.T, 2)[0]  # FAULT transpose-copy
 
 
 def narrow(x, gain):
@@ -75,7 +75,7 @@ def step(state, images, ids, scratch):  # FAULT donation-possible, donation-unus
     value += (
         (scratch**2).sum() + embed(ids).sum() + every_other(images).sum() + spectra(images[0]).sum()
     )
-    value += median(images).sum() + narrow(images, images[0])
+    value += largest(images).sum() + narrow(images, images[0])
     value += watched(value)
     settled = settle(images[:8, :8])
     return state, value, settled, jnp.ones((256, 256))  # FAULT dead-output

@@ -35,7 +35,7 @@ class Flops:
             "convolution-f32", "grouped-convolution-f32", "depthwise-convolution-f32": the same,
             for convolutions; gradients of grouped ones count as depthwise.
             "function-f32": an exponential and the like. "scalar-function-f32": functions that a
-            CPU does not vectorize. "window-elementwise-f32": pooling.
+            CPU does not vectorize. "scalar-elementwise-f32": pooling, and comparisons of sorts.
             "elementwise-f32": all other ops. The same with f64; other types run as f32 does.
             Matrix units compute none of these.
             A device that does not list a rate has that of the name without its first word.
@@ -92,7 +92,7 @@ def _rate(op: Instruction, name: str) -> str:
     width = "f64" if kinds & {"f64", "c128"} else "f32"
     if name in FUNCTIONS:
         return f"{'scalar-' if name in SCALAR_FUNCTIONS else ''}function-{width}"
-    return f"{'window-' if _is_pooling(op, name) else ''}elementwise-{width}"
+    return f"{'scalar-' if name == 'sort' or _is_pooling(op, name) else ''}elementwise-{width}"
 
 
 def _kind_of_convolution(op: Instruction) -> str:

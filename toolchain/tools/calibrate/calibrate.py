@@ -213,7 +213,7 @@ PROBES = [
         _PIXELS * _WINDOW * _FEATURES,
     ),
     Probe(
-        roofline.WINDOW,
+        roofline.SCALAR,
         lambda: (_maximum, _random_images()),
         _PIXELS // 4 * (_WINDOW - 1) * _FEATURES,
     ),
