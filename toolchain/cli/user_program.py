@@ -36,15 +36,18 @@ def run_program(
     Returns:
         The program's exit code and, where the file of --json is "-", a descriptor of the real
         stdout: the output of the program and its children goes to stderr.
+
+    Raises:
+        UsageError: the program is a module that was not found in its packages.
     """
     own_stdout = None
     if json_file == "-":
         flush()
         own_stdout = os.dup(1)
         os.dup2(2, 1)
-    when_imported("jax", lambda: _listen(program, listen))
     process = os.getpid()
-    code = program.run()
+    with when_imported("jax", lambda: _listen(program, listen)):
+        code = program.run()
     if os.getpid() != process:  # a process that the program forked: only the first one reports
         sys.exit(code)
     return code, own_stdout
