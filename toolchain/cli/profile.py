@@ -13,10 +13,11 @@ from ..display.progress import progress
 from ..files import write_output
 from ..tools.explain.script import UserProgram, flush
 from .options import flag, option, options_of
-from .user_program import absolute, run_program, write_json
+from .user_program import absolute, open_streams, run_program, write_json
 
 if TYPE_CHECKING:
     from ..tools.profile.profile import Grouping, Profile
+    from ..tools.profile.recording import ProfileRecorder
 
 GROUPINGS = ("line", "layer", "kernel", "program")
 
@@ -98,13 +99,18 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     code, own_stdout = run_program(program, recorder.listen, options.json)
     recorder.stop()
     flush()
+    with open_streams():
+        _report(recorder, options, own_stdout)
+    sys.exit(code)
+
+
+def _report(recorder: ProfileRecorder, options: ProfileOptions, own_stdout: int | None) -> None:
     if "jax" not in sys.modules:
         click.echo("jxc profile: the program did not import jax", err=True)
-        sys.exit(code)
+        return
     with progress("reading the trace") as show:
         profile = recorder.finish(show, with_o2=not options.no_o2)
     write_profile(profile, options, own_stdout)
-    sys.exit(code)
 
 
 def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:

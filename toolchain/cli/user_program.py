@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TextIO
 
 import click
 
@@ -63,6 +64,45 @@ def _listen(program: UserProgram, listen: Callable[[], object]) -> None:
         listen()
     except JxcError as error:
         print_error(error)
+
+
+@contextlib.contextmanager
+def open_streams() -> Iterator[None]:
+    """Replace standard streams that the program has closed, so that a report can be printed.
+
+    stderr is opened again on its descriptor. A stream that cannot be written to becomes None.
+    """
+    before = sys.stdout, sys.stderr
+    if _is_closed(sys.stdout):
+        sys.stdout = None  # type: ignore[assignment]
+    is_removed = sys.stderr is None and sys.__stderr__ is not None  # None from the start: `2>&-`
+    if is_removed or _is_closed(sys.stderr):
+        sys.stderr = _stderr_again()  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        flush()
+        sys.stdout, sys.stderr = before
+
+
+def _is_closed(stream: TextIO | None) -> bool:
+    """Whether a stream or its descriptor is closed; False for None."""
+    if stream is None or getattr(stream, "closed", False):
+        return stream is not None
+    try:
+        os.fstat(stream.fileno())
+    except (AttributeError, ValueError):  # a stream without a descriptor
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _stderr_again() -> TextIO | None:
+    try:
+        return open(2, "w", errors="backslashreplace", closefd=False)
+    except OSError:
+        return None
 
 
 def write_json(found: Mapping[str, Any], file: str, own_stdout: int | None) -> None:

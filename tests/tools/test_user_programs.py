@@ -1,4 +1,4 @@
-"""`jxc explain -m` and `jxc profile -m` import packages as `python -m` does."""
+"""What `jxc explain` and `jxc profile` share: modules of `-m`, and streams that a program closes."""
 
 import json
 import os
@@ -63,3 +63,25 @@ def test_error_of_a_package_is_shown_as_by_python(tmp_path, verb, init):
     *traceback, message = done.stderr.splitlines()
     assert traceback == [line for line in plain.stderr.splitlines() if "<frozen" not in line]
     assert message == f"jxc {verb}: the program did not import jax"
+
+
+CLOSED = {
+    "sys.stdout.close()": True,
+    "sys.stderr.close()": True,
+    "sys.stderr.close(); sys.stdout.close(); sys.exit('a text')": True,
+    "sys.stderr = None": True,
+    "os.close(1); os.close(2)": False,
+}
+"""Ends of programs, and whether there is a descriptor for the report afterwards."""
+
+
+@verbs
+@pytest.mark.parametrize("end", CLOSED)
+def test_report_is_written_after_the_program_closed_its_streams(tmp_path, verb, end):
+    (tmp_path / "script.py").write_text(f"import os, sys, jax\njax.jit(abs)(1.0)\n{end}\n")
+    plain = run(tmp_path, sys.executable, "script.py")
+    done = run(tmp_path, JXC, verb, "--json", "p.json", "script.py")
+    assert (done.returncode, done.stdout) == (plain.returncode, "")
+    assert done.stderr.startswith(f"jxc {verb}: ") == CLOSED[end]
+    assert "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "p.json").read_text())["schema_version"] == 1
