@@ -133,6 +133,19 @@ def test_program_without_jax_or_without_kernels(tmp_path):
     assert "no kernel ran on a device" in done.stderr
 
 
+def test_kernels_have_their_line_in_a_file_whose_name_is_not_ascii(tmp_path):
+    text = """
+import jax
+f, x = jax.jit(lambda x: x @ x), jax.numpy.ones((300, 300))
+for _ in range(20):
+    f(x).block_until_ready()
+"""
+    profile(tmp_path, text, "--json", "p.json", script="sp ace é.py")
+    rows = json.loads((tmp_path / "p.json").read_text())["by"]["line"]
+    kernels = {row["name"]: row["line"]["text"] for row in rows if row["flops"] > 300**3}
+    assert kernels == {"sp ace é.py:3": text.splitlines()[2]}
+
+
 def test_missing_script_is_a_usage_error(tmp_path):
     command = [str(Path(sys.executable).parent / "jxc"), "profile", "absent.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)

@@ -1,4 +1,4 @@
-"""What `jxc explain` and `jxc profile` share: modules of `-m`, and streams that a program closes."""
+"""What `jxc explain` and `jxc profile` share: modules of `-m`, and streams that programs close."""
 
 import json
 import os
