@@ -133,6 +133,26 @@ def test_program_without_jax_or_without_kernels(tmp_path):
     assert "no kernel ran on a device" in done.stderr
 
 
+def test_files_are_written_without_jax(tmp_path):
+    files = ("--json", "p.json", "-o", "table.txt", "--perfetto", "trace.json")
+    done = profile(tmp_path, "import time\ntime.sleep(0.2)\n1 / 0\n", *files, code=1)
+    assert "ZeroDivisionError" in done.stderr
+    assert done.stderr.endswith("jxc profile: the program did not import jax\n")
+    found = json.loads((tmp_path / "p.json").read_text())
+    assert found["notes"] == ["the program did not import jax"]
+    assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=1e-6)
+    assert found["by"]["line"][0]["name"] == "train.py:2"
+    assert "train.py:2" in (tmp_path / "table.txt").read_text()
+    json.loads((tmp_path / "trace.json").read_text())
+
+
+def test_no_file_is_written_where_jax_cannot_be_imported(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_ENABLE_X64", "neither")
+    done = profile(tmp_path, "import jax\n", "--json", "p.json", code=1)
+    assert "no file is written, since jax cannot be imported: " in done.stderr
+    assert "internal error" not in done.stderr and not (tmp_path / "p.json").exists()
+
+
 def test_kernels_have_their_line_in_a_file_whose_name_is_not_ascii(tmp_path):
     text = """
 import jax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -63,6 +63,11 @@ class ProfileOptions:
         help="Write the trace for ui.perfetto.dev; with .gz at the end of its name, compressed.",
     )
 
+    @property
+    def has_files(self) -> bool:
+        """Whether something is written besides the table on stderr."""
+        return any((self.output, self.json, self.html, self.perfetto))
+
 
 @click.command(
     short_help="Run a program, and report its measured time by line.",
@@ -106,24 +111,50 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
 
 def _report(recorder: ProfileRecorder, options: ProfileOptions, own_stdout: int | None) -> None:
     if "jax" not in sys.modules:
-        click.echo("jxc profile: the program did not import jax", err=True)
+        click.echo(f"jxc profile: {_NO_JAX}", err=True)
+        if options.has_files and _can_import_jax():
+            profile = recorder.finish()
+            profile = replace(profile, notes=[*profile.notes, _NO_JAX])
+            write_files(profile, options, own_stdout)
         return
     with progress("reading the trace") as show:
         profile = recorder.finish(show, with_o2=not options.no_o2)
     write_profile(profile, options, own_stdout)
 
 
+_NO_JAX = "the program did not import jax"
+
+
+def _can_import_jax() -> bool:
+    """Whether jax can be imported, which the profile needs; the program may have failed at that."""
+    try:
+        import jax  # noqa: F401
+    except Exception as error:
+        click.echo(
+            f"jxc profile: no file is written, since jax cannot be imported: {error}", err=True
+        )
+        return False
+    return True
+
+
 def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:
-    """Write the table and the JSON object where the options say."""
+    """Write the table to stderr, unless it goes to a file or JSON to stdout; then the files."""
+    if options.json != "-" and not options.output:
+        click.echo(_table(profile, options), err=True, nl=False)
+    write_files(profile, options, own_stdout)
+
+
+def _table(profile: Profile, options: ProfileOptions) -> str:
     from ..tools.profile.presentation import as_text
 
-    if options.json != "-" or options.output:
-        most = None if options.all_rows else options.top or 12
-        text = as_text(profile, cast("Grouping", options.by), most=most, plain=bool(options.output))
-        if options.output:
-            write_output(text, options.output)
-        else:
-            click.echo(text, err=True, nl=False)
+    most = None if options.all_rows else options.top or 12
+    return as_text(profile, cast("Grouping", options.by), most=most, plain=bool(options.output))
+
+
+def write_files(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:
+    """Write the files that the options name."""
+    if options.output:
+        write_output(_table(profile, options), options.output)
     if options.html:
         from ..tools.profile.page import write_profile_page
 
