@@ -12,8 +12,15 @@ import click
 from ..display.progress import progress
 from ..files import write_output
 from ..tools.explain.script import UserProgram, flush
-from .options import flag, option, options_of
-from .user_program import absolute, open_streams, run_program, write_json
+from .options import SECONDS, flag, option, options_of
+from .user_program import (
+    absolute,
+    absolute_file,
+    open_streams,
+    require_distinct,
+    run_program,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..tools.profile.profile import Grouping, Profile
@@ -35,7 +42,7 @@ class ProfileOptions:
     )
     all_rows: bool = flag("--all", help="Print all rows.")
     seconds: float = option(
-        type=click.FloatRange(min=0, min_open=True),
+        type=SECONDS,
         default=60.0,
         show_default=True,
         metavar="S",
@@ -54,19 +61,24 @@ class ProfileOptions:
     )
     html: str | None = option(
         metavar="FILE",
-        callback=absolute,
+        callback=absolute_file,
         help="Write an HTML page with a timeline, a flame graph and the source with times.",
     )
     perfetto: str | None = option(
         metavar="FILE",
-        callback=absolute,
+        callback=absolute_file,
         help="Write the trace for ui.perfetto.dev; with .gz at the end of its name, compressed.",
     )
 
     @property
-    def has_files(self) -> bool:
-        """Whether something is written besides the table on stderr."""
-        return any((self.output, self.json, self.html, self.perfetto))
+    def files(self) -> dict[str, str | None]:
+        """What is written besides the table on stderr, by option."""
+        return {
+            "-o": self.output,
+            "--json": self.json,
+            "--html": self.html,
+            "--perfetto": self.perfetto,
+        }
 
 
 @click.command(
@@ -93,6 +105,7 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     `jxc compile f.py:step SPECS --profile` profiles a function.
     """
     options = ProfileOptions(**flags)
+    require_distinct(options.files)
     program = UserProgram(script, args, is_module=options.is_module)
     if options.html:  # before the program runs
         from ..tools.page import require_packages
@@ -112,7 +125,7 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
 def _report(recorder: ProfileRecorder, options: ProfileOptions, own_stdout: int | None) -> None:
     if "jax" not in sys.modules:
         click.echo(f"jxc profile: {_NO_JAX}", err=True)
-        if options.has_files and _can_import_jax():
+        if any(options.files.values()) and _can_import_jax():
             profile = recorder.finish()
             profile = replace(profile, notes=[*profile.notes, _NO_JAX])
             write_files(profile, options, own_stdout)

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import click
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from ..files import require_file, write_output
 from ..tools.explain.script import UserProgram, flush, when_imported
 from . import print_error
@@ -27,6 +27,35 @@ def absolute(_context: click.Context, _option: click.Parameter, file: str | None
         return file
     require_file(file)
     return os.path.abspath(file)
+
+
+def absolute_file(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
+    """As `absolute`, for an option that does not write to stdout.
+
+    Raises:
+        UsageError: the file cannot be written, or is "-".
+    """
+    if file == "-":
+        raise UsageError(f"{option.opts[0]} -: expected the name of a file; --json can be '-'")
+    return absolute(context, option, file)
+
+
+def require_distinct(files: Mapping[str, str | None]) -> None:
+    """Check that no two options name the same file, before the program runs.
+
+    Args:
+        files: the absolute path of each option, or "-" for stdout; None if it is not given.
+
+    Raises:
+        UsageError: two of them are one file, and no device such as /dev/null.
+    """
+    options: dict[str, str] = {}
+    for option, file in files.items():
+        if not file or file == "-" or (os.path.exists(file) and not os.path.isfile(file)):
+            continue
+        first = options.setdefault(os.path.realpath(file), option)
+        if first != option:
+            raise UsageError(f"{first} and {option} name the same file, {file}: expected two files")
 
 
 def run_program(

@@ -122,7 +122,9 @@ class _Drawing:
             for key, seconds in largest
         ]
         if rest := sum(totals.values()) - sum(seconds for _, seconds in largest):
-            self.legend.append(("b-other", f"{len(totals) - len(largest)} others", "", rest))
+            others = len(totals) - len(largest)
+            name = "1 other" if others == 1 else f"{others} others"
+            self.legend.append(("b-other", name, "", rest))
 
     def _what(self, key: tuple[str, str]) -> str:
         cost = self._tracks.cost_of(key)
@@ -140,7 +142,8 @@ class _Drawing:
                 f"the timeline has {_MAX_ROWS} of {len(rows) + 1} tracks; --perfetto has all"
             )
         if left_out := sum(each.left_out for each in rows):
-            self.notes.append(f"{left_out} kernels that ran beside others are not in the timeline")
+            kernels = "1 kernel" if left_out == 1 else f"{left_out} kernels"
+            self.notes.append(f"not in the timeline: {kernels} that ran beside others")
         shown = [*rows[: _MAX_ROWS - 1], tracks.gaps]
         if tracks.ended > tracks.started:
             yield self._view("whole run", shown, tracks.started, tracks.ended)

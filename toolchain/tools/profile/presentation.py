@@ -98,7 +98,8 @@ def about_steps(steps: Sequence[ProfiledStep]) -> Iterator[str]:
         warm = [each for each in found if not each.is_warm_up]
         left_out = len(found) - len(warm)
         if not warm:
-            yield f"steps {name!r}: {len(found)}, all of which compiled something"
+            which = "which" if len(found) == 1 else "all of which"
+            yield f"steps {name!r}: {len(found)}, {which} compiled something"
             continue
         median = statistics.median(each.seconds for each in warm)
         longest = max(warm, key=lambda each: each.seconds)
@@ -142,7 +143,9 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
     console.print(table)
     if left := rows[len(shown) :]:
         seconds = show_seconds(sum(row.seconds for row in left))
-        console.print(Text(f"{len(left)} more rows: {seconds}; --all prints them", style="dim"))
+        more = "1 more row" if len(left) == 1 else f"{len(left)} more rows"
+        it = "it" if len(left) == 1 else "them"
+        console.print(Text(f"{more}: {seconds}; --all prints {it}", style="dim"))
 
 
 def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
