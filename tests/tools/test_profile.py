@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from jxc.source import SourceLine
+from jxc.tools.profile.presentation import about_steps, as_text
+from jxc.tools.profile.profile import Piece, Profile, ProfiledStep
+from jxc.tools.profile.programs import Origin
+
 PROGRAM = """
 import time
 import jax, jax.numpy as jnp, numpy as np
@@ -274,3 +279,15 @@ def test_libtpu_without_a_tpu_does_not_end_the_program(tmp_path):
     text = "import jax.numpy as jnp\nprint(jnp.ones((50, 50)).sum())\n"
     done = profile(tmp_path, text, platforms="")
     assert "device work" in done.stderr
+
+
+def test_sentences_on_one_row_and_one_step():
+    lines = [Origin(SourceLine("/a.py", number), "", ()) for number in (1, 2, 3)]
+    pieces = [Piece("Python", each, 1.0) for each in lines]
+    found = as_text(Profile("a.py", 3.0, {"Python": 3.0}, pieces), most=2, plain=True)
+    assert "1 more row: 1 s; --all prints it\n" in found
+    found = as_text(Profile("a.py", 3.0, {"Python": 3.0}, pieces), most=1, plain=True)
+    assert "2 more rows: 2 s; --all prints them\n" in found
+    warm_up = ProfiledStep("train", 0, 1.0, 0.0, True)
+    assert [*about_steps([warm_up])] == ["steps 'train': 1, which compiled something"]
+    assert [*about_steps([warm_up] * 2)] == ["steps 'train': 2, all of which compiled something"]
