@@ -44,6 +44,15 @@ def test_programs_of_a_package_are_recorded_and_arguments_are_those_of_python(tm
     assert "__init__.py:3" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["spaces.tool", "spaces.inner", "spaces.inner.__main__"])
+def test_modules_of_namespace_packages_run(tmp_path, name):
+    (tmp_path / "spaces/inner").mkdir(parents=True)
+    for file in ("spaces/tool.py", "spaces/inner/__main__.py"):
+        (tmp_path / file).write_text("import jax\nprint(__file__, __spec__.name, __package__)\n")
+    plain = run(tmp_path, sys.executable, "-m", name)
+    assert run(tmp_path, JXC, "explain", "-m", name).stdout == plain.stdout != ""
+
+
 @verbs
 @pytest.mark.parametrize("name", [".pkg", "", "a..b", "pkg.", "pkg.none", "none.x"])
 def test_names_of_no_module_are_usage_errors(tmp_path, verb, name):

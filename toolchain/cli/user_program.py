@@ -103,10 +103,10 @@ def open_streams() -> Iterator[None]:
     """
     before = sys.stdout, sys.stderr
     if _is_closed(sys.stdout):
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
     is_removed = sys.stderr is None and sys.__stderr__ is not None  # None from the start: `2>&-`
     if is_removed or _is_closed(sys.stderr):
-        sys.stderr = _stderr_again()  # type: ignore[assignment]
+        sys.stderr = _stderr_again()
     try:
         yield
     finally:

@@ -154,12 +154,18 @@ def _likely_file(name: str) -> str:
     found = first
     for part in (*others, "__main__"):
         found = f"{found}.{part}"
-        folders = spec.submodule_search_locations
-        inner = folders and PathFinder.find_spec(found, folders)
-        if not inner:
+        inner = _spec_in(spec.submodule_search_locations, found)
+        if inner is None:
             break
         spec = inner
     return spec.origin or ""
+
+
+def _spec_in(folders: Sequence[str] | None, name: str) -> ModuleSpec | None:
+    try:
+        return PathFinder.find_spec(name, folders) if folders else None
+    except KeyError:  # a namespace package in another one, which is not imported yet
+        return None
 
 
 def _module_spec(name: str) -> ModuleSpec:
