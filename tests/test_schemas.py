@@ -112,6 +112,7 @@ COMMANDS = {
     "doctor checks": "jxc doctor --list --json",
     "explain": "jxc explain --json log.json script.py >&2; cat log.json",
     "profile": "jxc profile --json - steps.py",
+    "profile without jax": "jxc profile --json - empty.py",
     "targets": "jxc targets --json",
     "calibrate": "jxc calibrate --show --json",
     "tune": "jxc tune model.py:root 'f32[4]' --seconds 20 --json",
@@ -161,6 +162,7 @@ def output(tmp_path_factory):
     (folder / "model.py").write_text(MODEL)
     (folder / "steps.py").write_text(STEPS)
     (folder / "script.py").write_text(SCRIPT)
+    (folder / "empty.py").write_text("")
     (folder / "refused.mlir").write_text(REFUSED)
     (folder / "replacements.py").write_text(REPLACEMENTS)
     (folder / "sine.mlir").write_text(SMALL.replace("OP", "add").replace("tanh", "sine"))

@@ -96,6 +96,7 @@ def test_innermost_lines_take_the_outermost_first() -> None:
     assert innermost_user_line([flax]) is None
     assert innermost_library_line([mine, flax, inside_jax]) == "flax/core.py:7"
     assert innermost_library_line([flax, mine, inside_jax]) == ""
+    assert innermost_library_line([mine, SourceLine("<string>", 3)]) == "<string>:3"
 
 
 def test_user_line_of_traceback_is_the_line_that_called_the_library() -> None:

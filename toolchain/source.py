@@ -193,7 +193,7 @@ def innermost_user_line(lines: Iterable[SourceLine], home: str | None = None) ->
 
 
 def innermost_library_line(lines: Iterable[SourceLine], home: str | None = None) -> str:
-    """Where in a library something happens, as "flax/linen/linear.py:210".
+    """Where in a library something happens, as "flax/linen/linear.py:210", or as "<string>:3".
 
     Empty if the last of `lines`, without those of jax and jxc, is the user's. `lines` start with
     the outermost; `home` is as in `owner_of`.
@@ -201,6 +201,8 @@ def innermost_library_line(lines: Iterable[SourceLine], home: str | None = None)
     last = next((each for each in reversed([*lines]) if not is_compiler_file(each.file)), None)
     if last is None or is_user_file(last.file, home):
         return ""
+    if last.file.startswith("<"):  # code without a file, such as a string of `exec`
+        return f"{last.file}:{last.line}"
     path = os.path.realpath(last.file)
     if installed := _INSTALLED.search(path):  # of another environment too, added by a .pth file
         return f"{path[installed.start(1) :]}:{last.line}"

@@ -9,6 +9,7 @@ import pytest
 
 from jxc.errors import JxcError
 from jxc.hlo import Module, Shape, parse_hlo
+from jxc.hlo.frames import op_name_of, read_frames
 from jxc.hlo.lexer import parse_shape, split_top_level
 from jxc.hlo.work import accesses_of, executed
 
@@ -216,3 +217,14 @@ ENTRY %main (x: f32[4], y: f32[4]) -> f32[4] {
     assert start.arguments == (x, y)
     (run,) = accesses_of(executed(module))
     assert sum(each.bytes for each in run) == 3 * 16
+
+
+def test_names_are_read_without_the_escapes_of_xla() -> None:
+    """XLA prints the bytes of "é" in octal, and control characters as C does."""
+    name = r"sp ace \303\251 \"\'\\ \t\n"
+    text = f'HloModule m\n\nFileNames\n1 "{name}"\n\nFunctionNames\n1 "f"\n\nFileLocations\n'
+    text += "1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=1 end_column=2}\n\n"
+    text += "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n\nENTRY main {\n"
+    [line] = read_frames(text).stack_of("{stack_frame_id=1}")
+    assert (line.file, line.line) == ("sp ace é \"'\\ \t\n", 3)
+    assert op_name_of(r'op_name="jit(f)/\316\273\134x 12\0612"') == "jit(f)/λ\\x 1212"

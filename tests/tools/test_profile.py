@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from jxc.source import SourceLine
+from jxc.tools.profile.presentation import about_steps, as_text
+from jxc.tools.profile.profile import Piece, Profile, ProfiledStep
+from jxc.tools.profile.programs import Origin
+
 PROGRAM = """
 import time
 import jax, jax.numpy as jnp, numpy as np
@@ -131,6 +136,39 @@ def test_program_without_jax_or_without_kernels(tmp_path):
     assert "did not import jax" in profile(tmp_path, "print(1)\n").stderr
     done = profile(tmp_path, "import jax, time\ntime.sleep(0.1)\n")
     assert "no kernel ran on a device" in done.stderr
+
+
+def test_files_are_written_without_jax(tmp_path):
+    files = ("--json", "p.json", "-o", "table.txt", "--perfetto", "trace.json")
+    done = profile(tmp_path, "import time\ntime.sleep(0.2)\n1 / 0\n", *files, code=1)
+    assert "ZeroDivisionError" in done.stderr
+    assert done.stderr.endswith("jxc profile: the program did not import jax\n")
+    found = json.loads((tmp_path / "p.json").read_text())
+    assert found["notes"] == ["the program did not import jax"]
+    assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=1e-6)
+    assert found["by"]["line"][0]["name"] == "train.py:2"
+    assert "train.py:2" in (tmp_path / "table.txt").read_text()
+    json.loads((tmp_path / "trace.json").read_text())
+
+
+def test_no_file_is_written_where_jax_cannot_be_imported(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_ENABLE_X64", "neither")
+    done = profile(tmp_path, "import jax\n", "--json", "p.json", code=1)
+    assert "no file is written, since jax cannot be imported: " in done.stderr
+    assert "internal error" not in done.stderr and not (tmp_path / "p.json").exists()
+
+
+def test_kernels_have_their_line_in_a_file_whose_name_is_not_ascii(tmp_path):
+    text = """
+import jax
+f, x = jax.jit(lambda x: x @ x), jax.numpy.ones((300, 300))
+for _ in range(20):
+    f(x).block_until_ready()
+"""
+    profile(tmp_path, text, "--json", "p.json", script="sp ace é.py")
+    rows = json.loads((tmp_path / "p.json").read_text())["by"]["line"]
+    kernels = {row["name"]: row["line"]["text"] for row in rows if row["flops"] > 300**3}
+    assert kernels == {"sp ace é.py:3": text.splitlines()[2]}
 
 
 def test_missing_script_is_a_usage_error(tmp_path):
@@ -295,3 +333,15 @@ def test_libtpu_without_a_tpu_does_not_end_the_program(tmp_path):
     text = "import jax.numpy as jnp\nprint(jnp.ones((50, 50)).sum())\n"
     done = profile(tmp_path, text, platforms="")
     assert "device work" in done.stderr
+
+
+def test_sentences_on_one_row_and_one_step():
+    lines = [Origin(SourceLine("/a.py", number), "", ()) for number in (1, 2, 3)]
+    pieces = [Piece("Python", each, 1.0) for each in lines]
+    found = as_text(Profile("a.py", 3.0, {"Python": 3.0}, pieces), most=2, plain=True)
+    assert "1 more row: 1 s; --all prints it\n" in found
+    found = as_text(Profile("a.py", 3.0, {"Python": 3.0}, pieces), most=1, plain=True)
+    assert "2 more rows: 2 s; --all prints them\n" in found
+    warm_up = ProfiledStep("train", 0, 1.0, 0.0, True)
+    assert [*about_steps([warm_up])] == ["steps 'train': 1, which compiled something"]
+    assert [*about_steps([warm_up] * 2)] == ["steps 'train': 2, all of which compiled something"]

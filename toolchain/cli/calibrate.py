@@ -11,7 +11,7 @@ from ..cost.rates import SCHEMA_VERSION, Rates, rates_file, rates_of
 from ..display.progress import progress
 from ..errors import UsageError
 from ..files import write_json
-from .options import json_option
+from .options import SECONDS_OR_0, json_option
 
 
 @click.command(short_help="Measure this machine once, so that passes decide by its speed.")
@@ -24,7 +24,7 @@ from .options import json_option
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0),
+    type=SECONDS_OR_0,
     default=45.0,
     show_default=True,
     help="How long to measure, after compiling the probes.",

@@ -13,7 +13,7 @@ from ..files import write_output
 from ..tools.explain import SCHEMA_VERSION
 from ..tools.explain.script import UserProgram, flush
 from .options import flag, option, options_of
-from .user_program import absolute, run_program, write_json
+from .user_program import absolute, open_streams, require_distinct, run_program, write_json
 
 if TYPE_CHECKING:
     from ..tools.explain.log import ExplainLog
@@ -78,6 +78,7 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
 
         write_output(merged(read_logs([script, *args])), options.output or "-")
         return
+    require_distinct({"-o": options.output, "--json": options.json, "--html": options.html})
     if options.html:
         from ..tools.page import require_packages
 
@@ -87,8 +88,8 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     code, own_stdout = run_program(program, recorder.start, options.json)
     recorder.stop(program.error)
     flush()
-    options = _numbered(options, recorder.log)
-    _write(recorder.log, script, options, own_stdout)
+    with open_streams():
+        _write(recorder.log, script, _numbered(options, recorder.log), own_stdout)
     sys.exit(code)
 
 

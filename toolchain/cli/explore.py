@@ -10,7 +10,7 @@ import click
 
 from ..errors import UsageError
 from ..frontend import LowerRequest
-from .options import lowering_options, read_options
+from .options import SECONDS, lowering_options, read_options
 from .process import stay_on_cpu
 
 
@@ -29,7 +29,7 @@ from .process import stay_on_cpu
 @click.option("--no-browser", is_flag=True, help="Print the URL, and open no browser.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=60.0,
     show_default=True,
     metavar="SECONDS",

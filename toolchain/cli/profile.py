@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -12,11 +12,19 @@ import click
 from ..display.progress import progress
 from ..files import write_output
 from ..tools.explain.script import UserProgram, flush
-from .options import flag, option, options_of
-from .user_program import absolute, run_program, write_json
+from .options import SECONDS, flag, option, options_of
+from .user_program import (
+    absolute,
+    absolute_file,
+    open_streams,
+    require_distinct,
+    run_program,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..tools.profile.profile import Grouping, Profile
+    from ..tools.profile.recording import ProfileRecorder
 
 GROUPINGS = ("line", "layer", "kernel", "program")
 
@@ -34,7 +42,7 @@ class ProfileOptions:
     )
     all_rows: bool = flag("--all", help="Print all rows.")
     seconds: float = option(
-        type=click.FloatRange(min=0, min_open=True),
+        type=SECONDS,
         default=60.0,
         show_default=True,
         metavar="S",
@@ -53,14 +61,24 @@ class ProfileOptions:
     )
     html: str | None = option(
         metavar="FILE",
-        callback=absolute,
+        callback=absolute_file,
         help="Write an HTML page with a timeline, a flame graph and the source with times.",
     )
     perfetto: str | None = option(
         metavar="FILE",
-        callback=absolute,
+        callback=absolute_file,
         help="Write the trace for ui.perfetto.dev; with .gz at the end of its name, compressed.",
     )
+
+    @property
+    def files(self) -> dict[str, str | None]:
+        """What is written besides the table on stderr, by option."""
+        return {
+            "-o": self.output,
+            "--json": self.json,
+            "--html": self.html,
+            "--perfetto": self.perfetto,
+        }
 
 
 @click.command(
@@ -87,6 +105,7 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     `jxc compile f.py:step SPECS --profile` profiles a function.
     """
     options = ProfileOptions(**flags)
+    require_distinct(options.files)
     program = UserProgram(script, args, is_module=options.is_module)
     if options.html:  # before the program runs
         from ..tools.page import require_packages
@@ -98,26 +117,57 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     code, own_stdout = run_program(program, recorder.listen, options.json)
     recorder.stop()
     flush()
-    if "jax" not in sys.modules:
-        click.echo("jxc profile: the program did not import jax", err=True)
-        sys.exit(code)
-    with progress("reading the trace") as show:
-        profile = recorder.finish(show, with_o2=not options.no_o2)
-    write_profile(profile, options, own_stdout)
+    with open_streams():
+        _report(recorder, options, own_stdout)
     sys.exit(code)
 
 
+def _report(recorder: ProfileRecorder, options: ProfileOptions, own_stdout: int | None) -> None:
+    if "jax" not in sys.modules:
+        click.echo(f"jxc profile: {_NO_JAX}", err=True)
+        if any(options.files.values()) and _can_import_jax():
+            profile = recorder.finish()
+            profile = replace(profile, notes=[*profile.notes, _NO_JAX])
+            write_files(profile, options, own_stdout)
+        return
+    with progress("reading the trace") as show:
+        profile = recorder.finish(show, with_o2=not options.no_o2)
+    write_profile(profile, options, own_stdout)
+
+
+_NO_JAX = "the program did not import jax"
+
+
+def _can_import_jax() -> bool:
+    """Whether jax can be imported, which the profile needs; the program may have failed at that."""
+    try:
+        import jax  # noqa: F401
+    except Exception as error:
+        click.echo(
+            f"jxc profile: no file is written, since jax cannot be imported: {error}", err=True
+        )
+        return False
+    return True
+
+
 def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:
-    """Write the table and the JSON object where the options say."""
+    """Write the table to stderr, unless it goes to a file or JSON to stdout; then the files."""
+    if options.json != "-" and not options.output:
+        click.echo(_table(profile, options), err=True, nl=False)
+    write_files(profile, options, own_stdout)
+
+
+def _table(profile: Profile, options: ProfileOptions) -> str:
     from ..tools.profile.presentation import as_text
 
-    if options.json != "-" or options.output:
-        most = None if options.all_rows else options.top or 12
-        text = as_text(profile, cast("Grouping", options.by), most=most, plain=bool(options.output))
-        if options.output:
-            write_output(text, options.output)
-        else:
-            click.echo(text, err=True, nl=False)
+    most = None if options.all_rows else options.top or 12
+    return as_text(profile, cast("Grouping", options.by), most=most, plain=bool(options.output))
+
+
+def write_files(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:
+    """Write the files that the options name."""
+    if options.output:
+        write_output(_table(profile, options), options.output)
     if options.html:
         from ..tools.profile.page import write_profile_page
 

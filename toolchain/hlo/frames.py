@@ -12,6 +12,8 @@ _NUMBER = re.compile(r"(\w+)=(\d+)")
 _TABLE = re.compile(r"[A-Z]\w*$")
 _QUOTED = r'="((?:[^"\\]|\\.)*)"'
 _OP_NAME, _FILE = re.compile(r"\bop_name" + _QUOTED), re.compile(r"\bsource_file" + _QUOTED)
+_ESCAPE = re.compile(rb"\\(?:([0-3][0-7]{2})|(.))", re.DOTALL)
+_CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _LINE, _FRAME = re.compile(r"\bsource_line=(\d+)"), re.compile(r"\bstack_frame_id=(\d+)")
 
 
@@ -100,4 +102,13 @@ def _numbers(rows: Sequence[str]) -> dict[int, dict[str, int]]:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+    """A string without the escapes of C, in which XLA prints the bytes of UTF-8 in octal."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(_byte_of, text.encode()).decode(errors="replace")
+
+
+def _byte_of(escape: re.Match[bytes]) -> bytes:
+    if escape[1]:
+        return bytes([int(escape[1], 8)])
+    return _CONTROLS.get(escape[2], escape[2])

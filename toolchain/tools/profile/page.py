@@ -20,7 +20,7 @@ from ..page import require_packages
 from ..page.highlight import python_lines
 from ..page.write import template, ticks
 from .flame import FlameNode, bars_of, flame_of
-from .presentation import about_steps, percent
+from .presentation import about_steps, counted, percent
 from .profile import PARTS, WARM_UP, Grouping, Profile
 from .tracks import ProfileTracks, Track, TrackEvent
 
@@ -122,7 +122,8 @@ class _Drawing:
             for key, seconds in largest
         ]
         if rest := sum(totals.values()) - sum(seconds for _, seconds in largest):
-            self.legend.append(("b-other", f"{len(totals) - len(largest)} others", "", rest))
+            others = counted(len(totals) - len(largest), "other")
+            self.legend.append(("b-other", others, "", rest))
 
     def _what(self, key: tuple[str, str]) -> str:
         cost = self._tracks.cost_of(key)
@@ -140,7 +141,8 @@ class _Drawing:
                 f"the timeline has {_MAX_ROWS} of {len(rows) + 1} tracks; --perfetto has all"
             )
         if left_out := sum(each.left_out for each in rows):
-            self.notes.append(f"{left_out} kernels that ran beside others are not in the timeline")
+            kernels = counted(left_out, "kernel")
+            self.notes.append(f"not in the timeline: {kernels} that ran beside others")
         shown = [*rows[: _MAX_ROWS - 1], tracks.gaps]
         if tracks.ended > tracks.started:
             yield self._view("whole run", shown, tracks.started, tracks.ended)

@@ -70,7 +70,7 @@ def _print_parts(console: Console, profile: Profile) -> None:
     table.add_row("warm-up", show_seconds(profile.warm_up_seconds), "", "")
     for name in WARM_UP:
         if profile.parts.get(name, 0.0):
-            note = _programs(profile.compiled) if name == "compilation" else ""
+            note = counted(profile.compiled, "program") if name == "compilation" else ""
             table.add_row(f"  {name}", show_seconds(profile.parts[name]), "", note)
     table.add_row("running", show_seconds(running), "100%", "")
     for name in PARTS:
@@ -85,8 +85,9 @@ def _print_parts(console: Console, profile: Profile) -> None:
         console.print(Text("no kernel ran on a device while the profiler recorded"))
 
 
-def _programs(count: int) -> str:
-    return f"{count} program{'' if count == 1 else 's'}"
+def counted(count: int, noun: str) -> str:
+    """A number and a noun, such as "1 program" or "2 programs"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def about_steps(steps: Sequence[ProfiledStep]) -> Iterator[str]:
@@ -98,7 +99,8 @@ def about_steps(steps: Sequence[ProfiledStep]) -> Iterator[str]:
         warm = [each for each in found if not each.is_warm_up]
         left_out = len(found) - len(warm)
         if not warm:
-            yield f"steps {name!r}: {len(found)}, all of which compiled something"
+            which = "which" if len(found) == 1 else "all of which"
+            yield f"steps {name!r}: {len(found)}, {which} compiled something"
             continue
         median = statistics.median(each.seconds for each in warm)
         longest = max(warm, key=lambda each: each.seconds)
@@ -142,7 +144,9 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
     console.print(table)
     if left := rows[len(shown) :]:
         seconds = show_seconds(sum(row.seconds for row in left))
-        console.print(Text(f"{len(left)} more rows: {seconds}; --all prints them", style="dim"))
+        them = "it" if len(left) == 1 else "them"
+        more = f"{counted(len(left), 'more row')}: {seconds}; --all prints {them}"
+        console.print(Text(more, style="dim"))
 
 
 def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
