@@ -20,12 +20,18 @@ _FAR = 1 << 20  # runs of one executable are closer than this to a run of it tha
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = ", re.MULTILINE)
 
 
+@dataclass
+class _Executable:
+    name: str
+    low: int  # the numbers of its runs
+    high: int
+
+
 class Numbering:
     """Gives the executables of a trace different names."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[list[int]]] = defaultdict(list)
-        self._known: dict[tuple[str, int], str] = {}
+        self._executables: dict[str, list[_Executable]] = defaultdict(list)
 
     def name(self, program: str, run: int) -> str:
         """The name of the executable of a run: `program`, or "jit_step(4.2)" for the second one.
@@ -34,14 +40,13 @@ class Numbering:
             program: by the event.
             run: its number; 0 if it has none.
         """
-        if (name := self._known.get((program, run))) is None:
-            ranges = self._runs[program]
-            near = (n for n, (low, high) in enumerate(ranges) if low - _FAR < run < high + _FAR)
-            if (at := next(near, len(ranges))) == len(ranges):
-                ranges.append([run, run])
-            ranges[at] = [min(run, ranges[at][0]), max(run, ranges[at][1])]
-            name = f"{program.removesuffix(')')}.{at + 1})" if at else program
-            self._known[program, run] = name
+        found = self._executables[program]
+        for each in found:
+            if each.low - _FAR < run < each.high + _FAR:
+                each.low, each.high = min(run, each.low), max(run, each.high)
+                return each.name
+        name = f"{program.removesuffix(')')}.{len(found) + 1})" if found else program
+        found.append(_Executable(name, run, run))
         return name
 
 
