@@ -68,7 +68,7 @@ def test_verify_compares_on_the_arguments_given():
     assert "on given arguments" in str(verdict)
     abstract = jax.eval_shape(lambda *each: each, *args)
     assert jxc.verify(program, *abstract, pipeline=[wrong_for_one_number]).agrees
-    assert next(iter(jxc.verify(program, *args).report.runs)) == "given"
+    assert [*jxc.verify(program, *args).report.runs] == ["normal", "edge", "small", "given"]
 
 
 def test_bisect_uses_the_arguments_given():
@@ -88,9 +88,21 @@ def test_operands_are_what_the_module_takes():
     low = jxc.lower(program, *args)
     a, z, key, number = operands_of(low, args, {})
     assert a.tolist() == [1, 0, np.inf] and z.tolist() == [2j]
+    assert np.signbit(operands_of(jxc.lower(jnp.sin, -0.0), (-0.0,), {}))
     assert key.dtype == np.uint32 and number.dtype == np.float32
     assert operands_of(low, jax.eval_shape(lambda *each: each, *args), {}) is None
     assert operands_of(jxc.lower(jnp.sin, X), (X, 1), {}) is None
+
+
+def test_arguments_without_values_are_drawn():
+    array = jnp.ones(3)
+    assert jxc.verify(jnp.sin, "f32[3]").draws == jxc.verify(jnp.sin, jax.typeof(array)).draws == 9
+    assert jxc.verify(jnp.add, jax.typeof(array), array).report.runs["given"]
+    array.delete()
+    assert jxc.verify(jnp.sin, array).draws == 9
+    huge = jax.ShapeDtypeStruct((1 << 36,), jnp.bfloat16)
+    report = jxc.verify(jnp.multiply, huge, np.float32(2)).report
+    assert list(report.reasons.values()) == ["the arguments need 512 GiB as float64"]
 
 
 def test_arguments_of_other_types_are_not_compared_on():
@@ -188,9 +200,7 @@ def test_verify_uses_the_loosest_contract():
 def test_verdict_repr_is_one_line_and_print_is_the_report():
     verdict = jxc.verify(program, X)
     assert repr(verdict) == "<jxc.verify @main: same (exact), 16 draws>"
-    assert str(verdict).startswith(
-        "@main: same (exact) on given (interpreter), normal (interpreter)"
-    )
+    assert str(verdict).startswith("@main: same (exact) on normal (interpreter), edge")
 
 
 def long_loop(x):

@@ -1,6 +1,6 @@
 """Programs that were loaded from a cache or a file get the lines of their own HLO."""
 
-from jxc.tools.profile.identity import Numbering, Seen, modules_of
+from jxc.tools.profile.identity import Numbering, TracedExecutable, modules_of
 from jxc.tools.profile.trace import read_trace
 
 from .test_profile_trace import hlo_proto, kernel
@@ -8,6 +8,10 @@ from .xspaces import Plane, space
 
 HLO = "ENTRY %main {\n  %a = f32[] parameter(0)\n  ROOT %b.1 = f32[] negate(%a)\n}\n"
 OTHER = HLO.replace("b.1", "c")
+
+
+def traced(started, op):
+    return TracedExecutable(started, {op})
 
 
 def test_runs_far_apart_are_of_different_executables():
@@ -20,23 +24,34 @@ def test_runs_far_apart_are_of_different_executables():
 
 
 def test_programs_compiled_here_keep_their_names():
-    programs = {"jit_f(9)": Seen(5, {"b.1"}), "jit_f(2)": Seen(7, {"b.1"})}
+    programs = {"jit_f(9)": traced(5, "b.1"), "jit_f(2)": traced(7, "b.1")}
     texts = {"jit_f(2)": HLO, "jit_f(9)": HLO}
-    assert modules_of(programs, texts, has_loaded=False) == ({}, [])
+    assert modules_of(programs, texts, ()) == ({}, [])
 
 
 def test_loaded_programs_are_found_by_their_kernels_and_by_order():
-    programs = {"jit_f(9)": Seen(7, {"b.1"}), "jit_f(9.2)": Seen(5, {"b.1"})}
-    programs |= {"jit_f(11)": Seen(1, {"c"}), "jit_g(3)": Seen(0, {"b.1"})}
+    programs = {
+        "jit_f(9)": traced(7, "b.1"),
+        "jit_f(9.2)": traced(5, "b.1"),
+    }
+    programs |= {"jit_f(11)": traced(1, "c"), "jit_g(3)": traced(0, "b.1")}
     texts = {"jit_f(20)": HLO, "jit_f(11)": HLO, "jit_f(21)": OTHER, "jit_g(3)": OTHER}
-    found, unclear = modules_of(programs, texts, has_loaded=True)
+    found, unclear = modules_of(programs, texts, {"jit_f", "jit_g"})
     assert found == {"jit_f(9.2)": "jit_f(11)", "jit_f(9)": "jit_f(20)", "jit_f(11)": "jit_f(21)"}
     assert unclear == []
 
 
+def test_modules_that_were_not_loaded_keep_their_names():
+    programs = {"jit_f(9)": traced(7, "b.1"), "jit_f(2)": traced(9, "b.1")}
+    programs["jit_ones(0)"] = traced(1, "c")
+    texts = {"jit_f(2)": HLO, "jit_f(9)": HLO, "jit_ones(4)": OTHER}
+    found = modules_of(programs, texts, {"jit_ones"})
+    assert found == ({"jit_ones(0)": "jit_ones(4)"}, [])
+
+
 def test_number_of_fitting_modules_is_noted():
     texts = {"jit_f(2)": HLO, "jit_f(3)": HLO}
-    found, unclear = modules_of({"jit_f(9)": Seen(0, {"b.1"})}, texts, has_loaded=True)
+    found, unclear = modules_of({"jit_f(9)": traced(0, "b.1")}, texts, {"jit_f", "jit_g"})
     assert (found, unclear) == ({"jit_f(9)": "jit_f(2)"}, ["jit_f"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..errors import JxcError, UsageError
 from ..files import read_arrays
-from .inputs import without_denormals
+from .inputs import MOST_BYTES, without_denormals
 
 if TYPE_CHECKING:
     from ..backend.lowered import Lowered
@@ -51,21 +52,33 @@ def operands_of(
 ) -> list[np.ndarray] | None:
     """The arrays that the module takes for these arguments of its function.
 
-    Leaves that are shapes only get random values. Denormal numbers become zeros, as XLA:CPU takes
+    Leaves without a value get random ones. Denormal numbers become zeros, since XLA:CPU flushes
     them in some ops.
 
     Returns:
-        None where no leaf has values, a dimension is symbolic, or some arguments are static.
+        None where no leaf has a value, a dimension is symbolic, some arguments are static, or the
+        arrays are too large for this machine.
     """
-    jitted = lowered.jax_lowered
-    expected, structure = jax.tree.flatten(jitted.args_info)
+    expected, structure = jax.tree.flatten(lowered.jax_lowered.args_info)
     leaves, found = jax.tree.flatten((args, kwargs))
-    is_abstract = [isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves]
-    sizes = [size for each in expected for size in each.shape]
-    if all(is_abstract) or found != structure or not all(isinstance(n, int) for n in sizes):
+    if found != structure or not any(map(_has_value, leaves)):
         return None
-    filled = jax.tree.leaves(fill(leaves, "random"))
-    return [_operand(filled[i], expected[i].dtype) for i in lowered.used_arguments]
+    used = lowered.used_arguments
+    sizes = [size for i in used for size in expected[i].shape]
+    if not all(isinstance(size, int) for size in sizes):
+        return None
+    if sum(8 * math.prod(expected[i].shape) for i in used) > MOST_BYTES:
+        return None
+    types = {i: jax.ShapeDtypeStruct(expected[i].shape, expected[i].dtype) for i in used}
+    filled = fill([leaves[i] if _has_value(leaves[i]) else types[i] for i in used], "random")
+    return [_operand(leaf, types[i].dtype) for i, leaf in zip(used, filled, strict=True)]
+
+
+def _has_value(leaf: Any) -> bool:
+    if isinstance(leaf, jax.Array):
+        is_reference = isinstance(leaf, getattr(jax, "Ref", ()))  # new in jax 0.8
+        return not is_reference and not leaf.is_deleted() and leaf.is_fully_addressable
+    return isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex))
 
 
 def _operand(leaf: Any, dtype: Any) -> np.ndarray:

@@ -31,7 +31,8 @@ GIVEN = "given"
 finfo: Callable[[np.dtype], Any] = ml_dtypes.finfo
 iinfo: Callable[[np.dtype], Any] = ml_dtypes.iinfo
 
-_MOST_BYTES = 1 << 33  # of all arguments together, in float64
+MOST_BYTES = 1 << 33
+"""The most that all arguments together may need, in float64."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def specs_of(types: Sequence[ir.Type]) -> list[Spec]:
         if dtype is None or not kind.has_static_shape:
             raise CannotRun(f"an argument of type {kind}: expected static shapes and numbers")
         specs.append(Spec(tuple(kind.shape), dtype))
-    if (size := sum(8 * math.prod(spec.shape) for spec in specs)) > _MOST_BYTES:
+    if (size := sum(8 * math.prod(spec.shape) for spec in specs)) > MOST_BYTES:
         raise CannotRun(f"the arguments need {size / 2**30:,.0f} GiB as float64")
     return specs
 
@@ -111,8 +112,9 @@ def without_denormals(array: np.ndarray) -> np.ndarray:
         return complex_array(spec, *map(without_denormals, (array.real, array.imag)))
     if not is_float(array.dtype):
         return array
-    is_denormal = np.abs(array.astype(np.float64)) < float(finfo(array.dtype).tiny)
-    return np.where(is_denormal, np.zeros_like(array), array)
+    magnitudes = np.abs(array.astype(np.float64))
+    is_denormal = (magnitudes > 0) & (magnitudes < float(finfo(array.dtype).tiny))
+    return np.where(is_denormal, np.zeros_like(array), array) if is_denormal.any() else array
 
 
 def _is_signed(dtype: np.dtype) -> bool:

@@ -124,7 +124,7 @@ def verify_modules(
         contract: how far it may move a result.
         seeds: how many times to draw arguments of each kind.
         deadline: when to stop.
-        given: arguments of @main to compare on as well, before generated ones.
+        given: arguments of @main to compare on as well, after generated ones.
 
     Raises:
         JxcError: the modules have no public function in common, or its type differs.
@@ -158,7 +158,7 @@ def _verdict(
                     contract=contract,
                     seed=seed,
                     deadline=deadline,
-                    given=None if seed else given,
+                    given=given if seed == seeds - 1 else None,
                 )
                 merged = {**last.runs, **report.runs}, {**last.reasons, **report.reasons}
                 last = replace(report, runs=merged[0], reasons=merged[1])
@@ -194,7 +194,7 @@ def verify_pipeline(
         context: what rules may depend on.
         seeds: how many times to draw arguments of each kind.
         deadline: when to stop.
-        given: arguments of @main to compare on as well, before generated ones.
+        given: arguments of @main to compare on as well, after generated ones.
     """
     steps, context = make_pipeline(pipeline), context or PassContext()
     deadline = deadline or Deadline()

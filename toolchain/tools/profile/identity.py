@@ -6,14 +6,15 @@ HLO has a number of this process. Two programs then may have the same name.
 
 The runs of an executable have consecutive numbers, which begin anywhere in 32 bits: these tell the
 executables apart (`Numbering`). Their HLO is found by the module's name, the names of the kernels,
-and the order in which the programs were loaded and first ran (`modules_of`).
+and the order in which the programs were loaded and first ran (`modules_of`). A program from a file
+is taken for one of this process if there is one of its name and number.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 _FAR = 1 << 20  # runs of one executable are closer than this to a run of it that is known
@@ -51,7 +52,7 @@ class Numbering:
 
 
 @dataclass
-class Seen:
+class TracedExecutable:
     """What a trace shows of an executable.
 
     Attributes:
@@ -64,24 +65,24 @@ class Seen:
 
 
 def modules_of(
-    programs: Mapping[str, Seen], texts: Mapping[str, str], *, has_loaded: bool
+    programs: Mapping[str, TracedExecutable], texts: Mapping[str, str], loaded: Collection[str]
 ) -> tuple[dict[str, str], list[str]]:
     """The HLO module of each executable, where it is not the one with the same name.
 
     Args:
         programs: the executables, by the names of `Numbering`.
         texts: the HLO by name; it is read only where it is needed.
-        has_loaded: whether the process loaded executables that it did not compile.
+        loaded: the modules of which an executable came from the persistent cache, without numbers.
 
     Returns:
-        For a name of an executable the name of its module; and the modules with several that fit,
-        of which some did not run: then their order says less.
+        For a name of an executable the name of its module; and the modules for which the assignment
+        is ambiguous: several fit, and some of them did not run.
     """
     renamed: dict[str, str] = {}
-    unclear: list[str] = []
+    ambiguous: list[str] = []
     for module, names in _by_module(programs).items():
         own = _by_module(texts).get(module, [])
-        if not has_loaded and set(names) <= set(own):
+        if module not in loaded and set(names) <= set(own):
             continue
         instructions = {name: set(_INSTRUCTION.findall(texts[name])) for name in own}
         for name in sorted(names, key=lambda each: programs[each].started):
@@ -90,11 +91,11 @@ def modules_of(
             best = [each for each, count in shared.items() if count == max(shared.values())]
             if not best or not shared[best[0]]:
                 continue
-            if len(best) > 1 and len(own) != len(names) and module not in unclear:
-                unclear.append(module)
+            if len(best) > 1 and len(own) != len(names) and module not in ambiguous:
+                ambiguous.append(module)
             renamed[name] = best[0]
             del instructions[best[0]]
-    return renamed, unclear
+    return renamed, ambiguous
 
 
 def _by_module(names: Iterable[str]) -> dict[str, list[str]]:

@@ -185,8 +185,8 @@ class ProfileRecorder:
             try:
                 with warnings.catch_warnings():  # of jaxlib's types in Python 3.13
                     warnings.simplefilter("ignore")
-                    loaded = any(event.is_loaded for event in self.compiled_events)
-                    trace = read_trace(self._data, has_loaded=loaded)
+                    loaded = {_module_name(e) for e in self.compiled_events if e.is_loaded}
+                    trace = read_trace(self._data, loaded)
             except (ValueError, RuntimeError) as error:  # larger than protobuf's 2 GB, for one
                 self._notes.append(f"the trace cannot be read: {error}. --seconds records less")
         called: dict[str, set[SourceLine]] = {}

@@ -130,7 +130,7 @@ class StackSampler:
         kind, own, library = self._describe(_of_program(stack))
         line = own
         if _is_idle(stack):
-            # A thread that it may wait for says more, if it runs the user's code.
+            # It may wait for a thread that runs the user's code.
             others = [*_threads.frames]
             others = [each for each in others if each not in (main, threading.get_ident())]
             stacks = [each for ident in others if (each := _stack_of(ident))]

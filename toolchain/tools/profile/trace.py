@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from . import _private, threads
-from .identity import Numbering, Seen, modules_of
+from .identity import Numbering, TracedExecutable, modules_of
 from .wire import hlo_modules_of
 
 HOST_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -127,12 +127,12 @@ class Trace:
     notes: list[str] = field(default_factory=list)
 
 
-def read_trace(xspace: bytes, *, has_loaded: bool = False) -> Trace:
+def read_trace(xspace: bytes, loaded: Collection[str] = ()) -> Trace:
     """The events of a serialised XSpace.
 
     Args:
         xspace: of jaxlib's profiler.
-        has_loaded: whether the process loaded executables that it did not compile.
+        loaded: the names of modules that came from the persistent cache.
 
     Raises:
         ValueError: the data is truncated, or no XSpace.
@@ -151,20 +151,19 @@ def read_trace(xspace: bytes, *, has_loaded: bool = False) -> Trace:
         elif "error" in plane.name.lower():
             trace.notes += [str(value) for _, value in plane.stats]
     trace.steps.sort(key=lambda step: step.start)
-    _find_modules(trace, has_loaded=has_loaded)
+    _find_modules(trace, loaded)
     return trace
 
 
-def _find_modules(trace: Trace, *, has_loaded: bool) -> None:
+def _find_modules(trace: Trace, loaded: Collection[str]) -> None:
     """Name each program as its HLO is named in `trace.modules`."""
-    programs: dict[str, Seen] = {}
+    programs: dict[str, TracedExecutable] = {}
     for op in trace.ops:
-        if (seen := programs.get(op.program)) is None:
-            seen = programs[op.program] = Seen(op.start)
-        seen.started = min(seen.started, op.start)
-        seen.ops.add(op.op)
-    texts = _Texts(trace.modules)
-    renamed, unclear = modules_of(programs, texts, has_loaded=has_loaded)
+        if (traced := programs.get(op.program)) is None:
+            traced = programs[op.program] = TracedExecutable(op.start)
+        traced.started = min(traced.started, op.start)
+        traced.ops.add(op.op)
+    renamed, ambiguous = modules_of(programs, _Texts(trace.modules), loaded)
     if renamed:
 
         def named(each: _Run) -> _Run:
@@ -173,10 +172,10 @@ def _find_modules(trace: Trace, *, has_loaded: bool) -> None:
         trace.ops = [named(each) for each in trace.ops]
         trace.work = [named(each) for each in trace.work]
         trace.runs = [named(each) for each in trace.runs]
-    if unclear:
+    if ambiguous:
         trace.notes.append(
-            f"several programs called {', '.join(unclear)} were loaded from a cache or a file: "
-            "which of them ran is told by the order of loading"
+            f"several HLO modules called {', '.join(ambiguous)} fit the programs that ran: jxc "
+            "assigned them in the order in which they were loaded"
         )
 
 
