@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from scripts.suite.table import Compared, Reason, read_reasons, table
 SCRIPT = Path(__file__).parent.parent / "scripts" / "jax_suite.py"
 
 TESTS = """
-import os
 import pytest
 import warnings
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 _request = json.loads(Path(os.environ["JAX_SUITE_REQUEST"]).read_text())
-_log = open(_request["log"], "a", encoding="utf-8")  # noqa: SIM115: until the process ends
+_log = Path(_request["log"]).open("a", encoding="utf-8")  # noqa: SIM115
 _outcomes: dict[str, dict[str, Any]] = {}
 _running = ""
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
@@ -232,10 +233,8 @@ def _wait(process: subprocess.Popen[bytes], run: Run) -> bool:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End the process and its children."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
