@@ -11,6 +11,9 @@ import pytest
 from jax import lax
 
 import jxc
+from jxc.ir import make_context, read_module
+from jxc.pipeline import make_pipeline, run_pipeline
+from jxc.rewrite import PassContext
 
 INLINED = "inline{default-pipeline=},symbol-dce,"
 PIPELINES = [f"{INLINED}O1", f"{INLINED}O2", f"{INLINED}simplify"]  # also of tiny programs
@@ -72,3 +75,19 @@ def test_a_rounding_that_the_program_demands_is_done() -> None:
     assert np.any(want != exact)
     for pipeline in PIPELINES:
         np.testing.assert_array_equal(jxc.jit(rounded, pipeline=pipeline)(x), want)
+
+
+@pytest.mark.parametrize("wide", ["f64", "f32"])
+def test_reduce_precision_behind_rearranged_conversions(wide: str) -> None:
+    """It is kept if the conversion narrows, and may be omitted by XLA once it is adjacent."""
+    text = f"""func.func @main(%x: tensor<2x4x{wide}>) -> tensor<8xf32> {{
+      %a = stablehlo.multiply %x, %x : tensor<2x4x{wide}>
+      %b = stablehlo.convert %a : (tensor<2x4x{wide}>) -> tensor<2x4xf32>
+      %c = stablehlo.transpose %b, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
+      %d = stablehlo.reshape %c : (tensor<4x2xf32>) -> tensor<8xf32>
+      %r = stablehlo.reduce_precision %d, format = e8m23 : tensor<8xf32>
+      return %r : tensor<8xf32>
+    }}"""
+    module = read_module(text, make_context())
+    run_pipeline(module, make_pipeline("simplify"), PassContext())
+    assert ("reduce_precision" in str(module)) == (wide == "f64")

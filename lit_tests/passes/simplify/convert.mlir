@@ -199,12 +199,21 @@ func.func @bitcast_of_bitcast_not_of_other_widths(%x: tensor<4xf32>) -> tensor<4
 
 // CHECK-LABEL: func.func @identity_reduce_precision(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf64>
-// CHECK-NEXT: return %[[X]], %[[Y]]
-func.func @identity_reduce_precision(%x: tensor<4xf32>, %y: tensor<4xf64>) -> (tensor<4xf32>, tensor<4xf64>) {
-  %a = stablehlo.reduce_precision %x, format = e8m23 : tensor<4xf32>
-  %b = stablehlo.reduce_precision %y, format = e11m52 : tensor<4xf64>
-  return %a, %b : tensor<4xf32>, tensor<4xf64>
+// CHECK-NEXT: return %[[X]]
+func.func @identity_reduce_precision(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.reduce_precision %x, format = e8m23 : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The conversion to f64 is exact.
+// CHECK-LABEL: func.func @identity_reduce_precision_of_widened_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @identity_reduce_precision_of_widened_floats(%x: tensor<4xf32>) -> tensor<4xf64> {
+  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf64>
+  %r = stablehlo.reduce_precision %a, format = e11m52 : tensor<4xf64>
+  return %r : tensor<4xf64>
 }
 
 // XLA computes the product in f32, and omits the rounding unless an op demands it.
@@ -234,12 +243,11 @@ func.func @identity_reduce_precision_not_of_narrow_floats_that_are_widened(%x: t
 // CHECK-LABEL: func.func @identity_reduce_precision_not_of_converted_floats(
 // CHECK: stablehlo.reduce_precision
 // CHECK: return
-func.func @identity_reduce_precision_not_of_converted_floats(%x: tensor<2x4xf64>) -> tensor<4x2xf64> {
-  %a = stablehlo.convert %x : (tensor<2x4xf64>) -> tensor<2x4xf32>
-  %b = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
-  %c = stablehlo.reduce_precision %b, format = e8m23 : tensor<4x2xf32>
-  %r = stablehlo.convert %c : (tensor<4x2xf32>) -> tensor<4x2xf64>
-  return %r : tensor<4x2xf64>
+func.func @identity_reduce_precision_not_of_converted_floats(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %a = stablehlo.convert %x : (tensor<4xf64>) -> tensor<4xf32>
+  %b = stablehlo.reduce_precision %a, format = e8m23 : tensor<4xf32>
+  %r = stablehlo.convert %b : (tensor<4xf32>) -> tensor<4xf64>
+  return %r : tensor<4xf64>
 }
 
 // Denormal numbers of f32 become zero.
