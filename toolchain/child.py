@@ -1,8 +1,8 @@
 """A child process that answers requests within a time limit, and is started again after a crash.
 
 MLIR aborts on some inputs and never finishes on others. Rooms that pass it such inputs do so in a
-child (`check.worker`, `tools.lsp.worker`). Parent and child exchange pickled messages, each
-preceded by its length in eight bytes. Nothing here imports numpy, jax or MLIR.
+child (`ir.shardy`, `check.worker`, `tools.lsp.worker`). Parent and child exchange pickled messages,
+each preceded by its length in eight bytes. Nothing here imports numpy, jax or MLIR.
 """
 
 from __future__ import annotations
