@@ -42,6 +42,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
         self._in_use = threading.RLock()
+        self._owner = os.getpid()
 
     def ask(self, request: Any) -> Any:
         """The child's answer to a request; both are pickled.
@@ -49,6 +50,8 @@ class Child:
         Raises:
             ChildLost: the child crashed or took too long. The next request starts another.
         """
+        if self._owner != os.getpid():  # after a fork the pipes are those of the other process
+            self._process, self._in_use, self._owner = None, threading.RLock(), os.getpid()
         with self._in_use:
             process = self._started()
             assert process.stdin is not None and process.stdout is not None
@@ -64,7 +67,7 @@ class Child:
     def close(self) -> None:
         """End the process, if there is one, also while another thread waits for its answer."""
         process = self._process
-        if process is None:
+        if process is None or self._owner != os.getpid():
             return
         process.kill()  # the thread that waits meets the end of the stream, and raises ChildLost
         with self._in_use:
