@@ -1,11 +1,13 @@
 """Functions of JAX that jxc replaces: the order of interceptors, and their removal."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 
+import jxc
 from jxc.backend import _private, interception
 from jxc.errors import JxcError
 
@@ -76,3 +78,19 @@ def test_compiled_by_applies_to_one_module_only():
         assert other.compile()(np.ones(3))[0] == 3 and not compiled
         assert lowered.compile()(np.ones(3))[0] == 2
     assert len(compiled) == 1
+
+
+def returned_location() -> str:
+    module = jax.jit(lambda x: x).lower(np.float32(1)).compiler_ir()
+    (main,) = (op for op in module.body.operations if op.name.value == "main")
+    return str(list(main.body.blocks[0].operations)[-1].location)
+
+
+@pytest.mark.parametrize("block", [lambda: jxc.use("O1"), jxc.explain])
+def test_locations_of_modules_have_no_frame_of_jxc(block):
+    plain = returned_location()
+    with block():
+        found = returned_location()
+    assert "returned_location" in found
+    assert str(Path(jxc.__file__).parent) not in found
+    assert found.count("callsite") == plain.count("callsite")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import jax
@@ -21,6 +22,7 @@ from jax._src import (
     distributed as _distributed,
     pjit as _pjit,
     sharding_impls as _sharding_impls,
+    source_info_util as _source_info_util,
     traceback_util as _traceback_util,
 )
 from jax._src.interpreters import mlir as _mlir, pxla as _pxla
@@ -101,9 +103,11 @@ def bytecode_for_key(module: Any) -> bytes:
     return buffer.getvalue()
 
 
+@cache
 def hide_from_tracebacks(file: str) -> None:
     """Hide a file's frames from the tracebacks and locations that JAX writes."""
     _traceback_util.register_exclusion(file)
+    _source_info_util.register_exclusion(file)
 
 
 is_outermost_trace: Callable[[], bool] = _core.trace_state_clean

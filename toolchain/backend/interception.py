@@ -13,6 +13,7 @@ removed. The interceptor that was installed last runs outermost.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -65,6 +66,8 @@ _lock = threading.Lock()
 def install(interceptors: Mapping[str, Interceptor]) -> None:
     """Run functions around JAX's own from now on, on every thread.
 
+    JAX leaves the frames of jxc's files out of tracebacks, and out of the locations in modules.
+
     Args:
         interceptors: by the key of `_private.POINTS`.
 
@@ -75,6 +78,8 @@ def install(interceptors: Mapping[str, Interceptor]) -> None:
         for name in interceptors.keys() - _points.keys():
             _points[name] = _Point(name)
         for name, interceptor in interceptors.items():
+            if interceptor.__module__.startswith("jxc."):
+                _private.hide_from_tracebacks(inspect.getfile(interceptor))
             _points[name].set((*_points[name].interceptors, interceptor))
 
 

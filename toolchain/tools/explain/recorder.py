@@ -24,8 +24,6 @@ from jaxlib.mlir import ir
 from ...backend import _private, hook, interception, log
 from ...source import JxcWarning, SourceLine, current_user_line
 
-_private.hide_from_tracebacks(__file__)
-
 
 @dataclass(eq=False)
 class TraceEvent:
