@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir, passmanager
 
-from ..ir import register_native_passes
+from ..ir import register_native_passes, walk
 from ..ir._private import register_inliner
 from ..ir.locations import restore_name_stacks
+from ..ir.materialize import is_materialize_call
+from ..rewrite.annotations import has_annotation
 
 NATIVE_PASSES = {
     "canonicalize": "MLIR's own folders and patterns of each dialect",
@@ -75,6 +77,32 @@ def _objection(element: str, context: ir.Context) -> str:
     except ValueError as error:
         return str(error) or "not a pipeline"
     return ""
+
+
+def run_native_step(element: str, module: ir.Module) -> None:
+    """`run_native`, which leaves calls with annotations such as `mhlo.frontend_attributes`.
+
+    They say how the function is to be called: on the host (`compute_on`), on a stream, not inlined.
+
+    Raises:
+        ir.MLIRError: the pass failed, or left invalid IR.
+    """
+    if "inline" not in element:
+        run_native(element, module)
+        return
+    for call in _annotated_calls(module):
+        call.attributes[_NO_INLINE] = ir.UnitAttr.get(module.context)
+    run_native(element, module)
+    for call in _annotated_calls(module):
+        del call.attributes[_NO_INLINE]
+
+
+_NO_INLINE = "no_inline"  # MLIR's inliner leaves such calls
+
+
+def _annotated_calls(module: ir.Module) -> list[ir.OpView]:
+    calls = (op for op in walk(module.operation) if op.operation.name == "func.call")
+    return [op for op in calls if has_annotation(op) or is_materialize_call(op)]
 
 
 def run_native(element: str, module: ir.Module) -> None:

@@ -20,7 +20,7 @@ from ..ir import clone_module, format_diagnostics, make_context, op_names, read_
 from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import FailureInstrument, Instrument
 from .invariants import Invariants, ResultShardings, verify
-from .native import converts, run_native
+from .native import converts, run_native_step
 from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
 from .report import PipelineReport, StepReport
 
@@ -144,7 +144,7 @@ def _run_step(
     if is_idle and step.python is not None:
         counts = [RuleCount(rule.name) for rule in step.python.rules]
     elif step.python is None:
-        run_native(str(step.element), module)
+        run_native_step(str(step.element), module)
     else:
         with module.context, ir.Location.unknown(module.context):
             counts = step.python.function(module.operation, context, **step.options)
