@@ -17,6 +17,7 @@ from scripts.suite.table import Compared, Reason, read_reasons, table
 SCRIPT = Path(__file__).parent.parent / "scripts" / "jax_suite.py"
 
 TESTS = """
+import os
 import pytest
 import warnings
 
