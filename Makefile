@@ -2,6 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 PROGRAMS ?= ../shared/conformance
+JAX ?= ../jax
+FILES ?=
+QUICK ?=
+SUITE_FLAGS ?=
 JOBS ?= 2
 ALL ?= .venv-all
 BENCH ?= .venv-bench
@@ -13,7 +17,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests docs/site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format docs bench dist dist-test clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench dist dist-test clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +56,10 @@ fuzz: $(VENV)/.dev ## run random programs and corrupted inputs for 90 seconds
 
 conformance: $(VENV)/.dev ## run programs with expected outputs at each level; PROGRAMS=DIR
 	JAX_PLATFORMS=cpu $(BIN)/jxc verify --conformance $(PROGRAMS)
+
+jax-suite: $(VENV)/.jax-suite ## run JAX's own tests under the levels; JAX=DIR FILES='a_test b_test' QUICK=1
+	JAX_PLATFORMS=cpu $(BIN)/python scripts/jax_suite.py $(JAX) --files '$(FILES)' --jobs $(JOBS) \
+	  $(if $(QUICK),--quick) $(SUITE_FLAGS)
 
 check: $(VENV)/.dev types ## check format, lint, types, and that passes/README.md is up to date
 	$(BIN)/ruff format --check $(SOURCES)
@@ -99,6 +107,10 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@
+
+$(VENV)/.jax-suite: $(VENV)/.dev
+	$(BIN)/python -m pip install -q -e '.[jax-suite]'
 	touch $@
 
 $(ALL)/.all: pyproject.toml

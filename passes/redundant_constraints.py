@@ -31,7 +31,12 @@ def redundant_constraints(module: ir.Operation) -> None:
     if not constraints or not (is_partitioned(module) and can_propagate(module)):
         return
     shardings = Shardings(module)
-    removed = {at for at, op in enumerate(constraints) if _is_satisfied(op, shardings)}
+    needed = _before_partial_sums(constraints)
+    removed = {
+        at
+        for at, op in enumerate(constraints)
+        if op.result not in needed and _is_satisfied(op, shardings)
+    }
     for _ in range(_MOST_TRIALS):
         if not removed:
             return
@@ -67,6 +72,22 @@ def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     elif not isinstance(owner, ir.Block) and is_free(owner):
         return is_closed
     return is_closed and placement(found) == placement(asked)
+
+
+def _before_partial_sums(constraints: Sequence[sdy.ShardingConstraintOp]) -> set[ir.Value]:
+    """The results of constraints from which partial sums are made, with no constraint between.
+
+    Each device puts its part of a split value into a partial sum, and of another one all of it.
+    """
+    values = [op.input for op in constraints if is_partial(sdy.TensorShardingAttr(op.sharding))]
+    found: set[ir.Value] = set()
+    while values:
+        value = values.pop()
+        if value not in found:
+            found.add(value)
+            if not isinstance(value.owner, ir.Block | sdy.ShardingConstraintOp):
+                values += value.owner.operands
+    return found
 
 
 def _sources(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LAYOUT = ROOT / "build" / "types"
-SCRIPTS = ("proof", "release", "variants")
+SCRIPTS = ("proof", "release", "suite", "variants")
 
 
 def link_tree(source: Path, target: Path) -> None:

@@ -116,3 +116,20 @@ module @of_a_constant attributes {mhlo.num_partitions = 2 : i32} {
     return %2 : tensor<8xf32>
   }
 }
+
+// -----
+
+// Each device puts its part of the ones into the partial sum; without the first constraint, all of them.
+// CHECK-LABEL: func.func public @main(
+// CHECK: sdy.sharding_constraint %{{.*}} <@mesh, [{"a"}]>
+// CHECK: sdy.sharding_constraint %{{.*}} <@mesh, [{}], unreduced={"a"}>
+module @not_before_a_partial_sum attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func public @main() -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}) {
+    %one = stablehlo.constant dense<1.0> : tensor<8xf32>
+    %0 = sdy.sharding_constraint %one <@mesh, [{"a"}]> : tensor<8xf32>
+    %1 = stablehlo.negate %0 : tensor<8xf32>
+    %2 = sdy.sharding_constraint %1 <@mesh, [{}], unreduced={"a"}> : tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }
+}

@@ -119,19 +119,33 @@ def convert_of_select(op: hlo.ConvertOp) -> ir.Value | None:
 
 @rule(exact)
 def identity_reduce_precision(op: hlo.ReducePrecisionOp) -> ir.Value | None:
-    """reduce_precision(x) -> x, to as many exponent bits as the type of x and all its digits.
+    """reduce_precision(x) -> x, for x of f32 or f64, to at least the bits of its type.
 
-    An x that was converted from a type of fewer digits needs only those. Fewer exponent bits flush
-    subnormal numbers to zero.
+    Not if x was converted from a wider float, and not for narrower types, where the op does round:
+    XLA computes such values in a wider type and may omit the conversion to their own
+    (`xla_allow_excess_precision`). `jax.remat` inserts the op so that both halves of a gradient
+    see the same bits.
     """
-    own = element_type(op.operand)
-    exponent, mantissa = _FORMATS.get(str(own), (math.inf, math.inf))
-    match op.operand.owner:
-        case hlo.ConvertOp(operand=x) if _holds(own, element_type(x)):
-            mantissa = min(mantissa, _FORMATS.get(str(element_type(x)), (0, math.inf))[1])
-    if exponent > op.exponent_bits.value or mantissa > op.mantissa_bits.value:
+    bits = op.exponent_bits.value, op.mantissa_bits.value
+    own = _FORMATS.get(str(element_type(op.operand)), (math.inf, math.inf))
+    if any(kept < needed for kept, needed in zip(bits, own, strict=True)):
         return None
-    return as_result(op.operand, op)
+    return None if _may_have_more_digits(op.operand) else as_result(op.operand, op)
+
+
+def _may_have_more_digits(x: ir.Value) -> bool:
+    """Whether XLA may hold a float in a wider type than its own."""
+    if str(element_type(x)) not in ("f32", "f64"):
+        return True
+    while isinstance(x.owner, _MOVING):
+        x = x.owner.operands[0]
+    match x.owner:
+        case hlo.ConvertOp(operand=source):
+            return _holds(element_type(source), element_type(x))
+    return False
+
+
+_MOVING = (hlo.BroadcastInDimOp, hlo.ReshapeOp, hlo.ReverseOp, hlo.SliceOp, hlo.TransposeOp)
 
 
 @rule(exact)

@@ -107,6 +107,15 @@ def test_gradients_of_reduced_arguments_are_partial_sums(pipeline, explicit):
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)
+def test_constants_are_split_before_they_become_partial_sums(pipeline, explicit):
+    x = jax.device_put(jnp.arange(8.0), P(reduced={"x"}))
+    gradient = jax.grad(lambda x: jax.reshard(x, P("x")).sum())
+    expected = jax.jit(gradient)(x)
+    assert expected.sharding.spec.unreduced == {"x"}
+    assert_alike(jxc.jit(gradient, pipeline=pipeline, strict=True)(x), expected)
+
+
+@pytest.mark.parametrize("pipeline", LEVELS)
 def test_gradient_through_shard_map_is_rewritten(pipeline, explicit):
     square = jax.shard_map(lambda x: x * x, in_specs=P("x"), out_specs=P("x"))
     x = jax.device_put(jnp.arange(8.0), P("x"))

@@ -198,24 +198,63 @@ func.func @bitcast_of_bitcast_not_of_other_widths(%x: tensor<4xf32>) -> tensor<4
 }
 
 // CHECK-LABEL: func.func @identity_reduce_precision(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xbf16>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
-// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.convert %[[X]]
-// CHECK-NEXT: return %[[A]], %[[Y]]
-func.func @identity_reduce_precision(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %a = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf32>
-  %b = stablehlo.reduce_precision %a, format = e8m7 : tensor<4xf32>
-  %c = stablehlo.reduce_precision %y, format = e8m23 : tensor<4xf32>
-  return %b, %c : tensor<4xf32>, tensor<4xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @identity_reduce_precision(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.reduce_precision %x, format = e8m23 : tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
-// Denormal numbers of f16 become zero.
-// CHECK-LABEL: func.func @identity_reduce_precision_not_with_fewer_exponents(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf16>
+// The conversion to f64 is exact.
+// CHECK-LABEL: func.func @identity_reduce_precision_of_widened_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @identity_reduce_precision_of_widened_floats(%x: tensor<4xf32>) -> tensor<4xf64> {
+  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf64>
+  %r = stablehlo.reduce_precision %a, format = e11m52 : tensor<4xf64>
+  return %r : tensor<4xf64>
+}
+
+// XLA computes the product in f32, and omits the rounding unless an op demands it.
+// CHECK-LABEL: func.func @identity_reduce_precision_not_of_narrow_floats(
+// CHECK: stablehlo.multiply
+// CHECK-NEXT: stablehlo.reduce_precision
+// CHECK-NEXT: return
+func.func @identity_reduce_precision_not_of_narrow_floats(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %a = stablehlo.multiply %x, %x : tensor<4xbf16>
+  %r = stablehlo.reduce_precision %a, format = e8m7 : tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// The conversion to f32 does not round the product to bf16.
+// CHECK-LABEL: func.func @identity_reduce_precision_not_of_narrow_floats_that_are_widened(
 // CHECK: stablehlo.convert
 // CHECK-NEXT: stablehlo.reduce_precision
-func.func @identity_reduce_precision_not_with_fewer_exponents(%x: tensor<4xf16>) -> tensor<4xf32> {
-  %a = stablehlo.convert %x : (tensor<4xf16>) -> tensor<4xf32>
-  %r = stablehlo.reduce_precision %a, format = e5m10 : tensor<4xf32>
+// CHECK-NEXT: return
+func.func @identity_reduce_precision_not_of_narrow_floats_that_are_widened(%x: tensor<4xbf16>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %x : tensor<4xbf16>
+  %b = stablehlo.convert %a : (tensor<4xbf16>) -> tensor<4xf32>
+  %r = stablehlo.reduce_precision %b, format = e8m7 : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// XLA may omit the conversions to f32 and back.
+// CHECK-LABEL: func.func @identity_reduce_precision_not_of_converted_floats(
+// CHECK: stablehlo.reduce_precision
+// CHECK: return
+func.func @identity_reduce_precision_not_of_converted_floats(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %a = stablehlo.convert %x : (tensor<4xf64>) -> tensor<4xf32>
+  %b = stablehlo.reduce_precision %a, format = e8m23 : tensor<4xf32>
+  %r = stablehlo.convert %b : (tensor<4xf32>) -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}
+
+// Denormal numbers of f32 become zero.
+// CHECK-LABEL: func.func @identity_reduce_precision_not_with_fewer_exponents(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: stablehlo.reduce_precision
+func.func @identity_reduce_precision_not_with_fewer_exponents(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.reduce_precision %x, format = e5m23 : tensor<4xf32>
   return %r : tensor<4xf32>
 }
