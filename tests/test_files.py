@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jxc.errors import UsageError
-from jxc.files import read_arrays
+from jxc.files import MOST_DEPTH, from_json, parse_json, read_arrays
 
 
 @pytest.fixture(params=["x.npy", "x.npz", "packed.npz"])
@@ -91,3 +93,80 @@ def test_read_arrays_rejects_objects(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(UsageError, match="holds elements of type object"):
         read_arrays(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[" * 100_000, "nests more than 500 levels"),
+        ("[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1), "nests more than 500 levels"),
+        ('{"a":' * 600 + "1" + "}" * 600, "nests more than 500 levels"),
+        ("[1" + "0" * 5000 + "]", "an integer has more than 4300 digits"),
+        (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
+        (b"", "Expecting value"),
+    ],
+    ids=["open", "deep", "objects", "digits", "bytes", "empty"],
+)
+def test_parse_json_raises_only_value_errors(text: str | bytes, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        parse_json(text)
+
+
+def test_parse_json_reads_what_nests_as_deep_as_it_may() -> None:
+    value = parse_json("[" * MOST_DEPTH + "]" * MOST_DEPTH)
+    assert isinstance(value, list) and len(value) == 1
+
+
+@dataclass(frozen=True)
+class Part:
+    sizes: tuple[int, ...]
+    pair: tuple[str, float] = ("", 0.0)
+
+
+@dataclass(frozen=True)
+class Whole:
+    name: str
+    part: Part | None = None
+    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    value: str | bool | int = ""
+    rest: Any = None
+
+
+def test_from_json_makes_dataclasses() -> None:
+    text = """{"name": "x", "part": {"sizes": [1, 2], "pair": ["a", 3]}, "value": true,
+        "parts": {"b": [{"sizes": []}]}, "rest": [null], "unknown": 1}"""
+    found = from_json(Whole, parse_json(text))
+    part, parts = Part((1, 2), ("a", 3.0)), {"b": (Part(()),)}
+    assert found == Whole("x", part, parts, True, [None])
+    assert from_json(Whole, {"name": "x", "part": None}) == Whole("x")
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ([], "expected an object, found an array"),
+        ({}, "expected the key 'name', found none"),
+        ({"name": 1}, "expected a string at name, found an integer"),
+        ({"name": "x", "part": 1}, "expected an object or null at part, found an integer"),
+        ({"name": "x", "parts": {"b": [1]}}, r"expected an object at parts.b\[0\], found an int"),
+        ({"name": "x", "parts": []}, "expected an object at parts, found an array"),
+        ({"name": "x", "value": []}, "a string or true or false or an integer at value, found an"),
+        ({"name": "x", "value": None}, "found null"),
+    ],
+)
+def test_from_json_names_the_position_of_a_wrong_type(value: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        from_json(Whole, value)
+
+
+@pytest.mark.parametrize(
+    ("pair", "says"),
+    [
+        (["a"], "expected 2 values at pair, found 1"),
+        (["a", True], r"expected a number at pair\[1\], found true or false"),
+        (["a", 10**400], r"expected a number at pair\[1\], found an integer"),
+    ],
+)
+def test_from_json_checks_each_part_of_a_tuple(pair: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        from_json(Part, {"sizes": [], "pair": pair})
