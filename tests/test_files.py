@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +17,7 @@ import numpy as np
 import pytest
 
 from jxc.errors import UsageError
-from jxc.files import MOST_DEPTH, from_json, parse_json, read_arrays
+from jxc.files import MOST_DEPTH, from_json, parse_json, read_arrays, write_output
 
 
 @pytest.fixture(params=["x.npy", "x.npz", "packed.npz"])
@@ -170,3 +175,48 @@ def test_from_json_names_the_position_of_a_wrong_type(value: Any, says: str) -> 
 def test_from_json_checks_each_part_of_a_tuple(pair: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         from_json(Part, {"sizes": [], "pair": pair})
+
+
+KILLED = """
+import os, sys
+from jxc.files import write_output
+replace = os.replace
+os.replace = lambda *names: os.kill(os.getpid(), 9)
+write_output(b"killed", sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal 9 and no flock")
+def test_the_file_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    out = tmp_path / "out.mlir"
+    out.write_text("old")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(out)])
+    assert done.returncode == -signal.SIGKILL
+    assert out.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 2  # the unfinished file too
+    write_output(b"new", str(tmp_path / "other.mlir"))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.mlir", "out.mlir"]
+    assert (tmp_path / "other.mlir").read_text() == "new"
+
+
+def test_write_output_keeps_out_of_files_that_others_prepared(tmp_path: Path) -> None:
+    """A link under the name of the temporary file, and one that another process has locked."""
+    secret, out = tmp_path / "secret", tmp_path / "out.mlir"
+    secret.write_text("secret")
+    temporary = tmp_path / ".jxc-new"
+    temporary.symlink_to(secret)
+    write_output(b"new", str(out))
+    temporary.unlink()
+    os.link(secret, temporary)
+    write_output(b"newer", str(out))
+    assert (secret.read_text(), out.read_text()) == ("secret", "newer")
+    assert out.stat().st_ino != secret.stat().st_ino
+
+
+def test_write_output_of_several_threads_writes_whole_files(tmp_path: Path) -> None:
+    texts = [bytes([65 + n]) * 100_000 for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            list(pool.map(lambda text: write_output(text, str(tmp_path / "out")), texts))
+            assert (tmp_path / "out").read_bytes() in texts
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import IO, Any, get_args, get_origin, get_type_hints
 
 from .errors import UsageError, did_you_mean
 
@@ -290,9 +290,10 @@ def require_folder(folder: str) -> None:
         raise UsageError(f"{folder}: cannot create this folder: permission denied")
 
 
-def _replace_file(path: Path, raw: bytes) -> None:
-    import tempfile  # takes 8 ms
+_NEW = ".jxc-new"  # the content of a file before it is renamed
 
+
+def _replace_file(path: Path, raw: bytes) -> None:
     path = Path(os.path.realpath(path))  # the target of a link is replaced, the link stays
     try:
         if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
@@ -300,12 +301,44 @@ def _replace_file(path: Path, raw: bytes) -> None:
             return
         os.umask(umask := os.umask(0))  # the only way to read it
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
-            temporary.write(raw)
-        try:
-            os.chmod(temporary.name, mode)
-            os.replace(temporary.name, path)
-        finally:
-            Path(temporary.name).unlink(missing_ok=True)
+        with _new_file(path.parent) as file:
+            try:
+                file.write(raw)
+                file.flush()
+                os.chmod(file.name, mode)
+                if os.name == "nt":  # which renames no open file
+                    file.close()
+                os.replace(file.name, path)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None
+
+
+def _new_file(folder: Path) -> IO[bytes]:
+    """An empty file in a folder, to be renamed.
+
+    It has the same name in each process, so that the file of a process that was killed is used by
+    the next one. A lock, which the system releases when a process ends, protects it. The name is a
+    random one where another process holds the lock, or the file system has no locks.
+    """
+    import tempfile  # takes 8 ms
+
+    path = str(folder / _NEW)
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        file = open(path, "wb", opener=lambda name, _: os.open(name, flags, 0o600))  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found, here = os.fstat(file.fileno()), os.lstat(path)
+            if (found.st_ino, found.st_uid, found.st_nlink) == (here.st_ino, os.geteuid(), 1):
+                file.truncate()
+                return file
+        except OSError:
+            file.close()
+            raise
+        file.close()
+    return tempfile.NamedTemporaryFile(dir=folder, prefix=f"{_NEW}-", delete=False)
