@@ -86,6 +86,40 @@ def test_enable_reaches_threads_and_use_overrides_it():
     check(jax.jit(program)(X), np.sin)
 
 
+def in_thread(function, name="worker"):
+    """Run a function in a new thread, to its end."""
+    thread = threading.Thread(target=function, name=name)
+    thread.start()
+    thread.join()
+
+
+def compiles(function=program):
+    return jax.jit(lambda x: function(x))(X)
+
+
+def test_use_warns_once_of_a_thread_that_it_leaves_out():
+    with pytest.warns(JxcWarning) as caught, jxc.use(PIPELINE):
+        for _ in range(2):
+            in_thread(compiles)
+    (message,) = [str(each.message) for each in caught]
+    assert "in thread 'MainThread', and does not apply to thread 'worker'" in message
+    assert "compiles 'jit__lambda' with plain JAX. Use jxc.enable" in message
+
+
+def test_use_is_silent_on_threads_that_choose_and_programs_that_it_skips(recwarn):
+    def chooses():
+        with jxc.use(None):
+            compiles()
+
+    with jxc.use(PIPELINE):
+        in_thread(chooses)
+    with jxc.use("O2"):
+        in_thread(lambda: compiles(lambda x: x + 1))  # tiny
+    with jxc.use(None):
+        in_thread(compiles)
+    assert [each for each in recwarn if each.category is JxcWarning] == []
+
+
 def test_use_stays_on_its_thread():
     results = {}
     with jxc.use(PIPELINE):

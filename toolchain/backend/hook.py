@@ -21,6 +21,7 @@ from .registered import (
     lock,
     register,
     set_default,
+    thread_choice,
     user_context,
     value_of,
 )
@@ -62,6 +63,9 @@ class use:
     gains alone: JAX compiles such a program for each operation outside of `jit`. Passes and rules
     that you name run on every program.
 
+    Programs that other threads compile meanwhile keep plain JAX, with a warning; `jxc.enable`
+    applies to all threads.
+
     JAX keeps the pipeline for each thread, not for each asyncio task or generator. Do not `await`
     or `yield` inside the block: programs that other tasks compile meanwhile go through its pipeline
     too, with a warning. Open the block around the calls only, or use `jxc.jit`, which has no block.
@@ -92,6 +96,7 @@ class use:
             blocks.append(block)
         self._open.append(block)
         block_of_task.set(block)
+        thread_choice.is_made = True
         return block.log
 
     def __exit__(self, *exc: object) -> None:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...source import short_line
-from ...units import show_bytes, show_count, show_seconds
+from ...units import show_bytes, show_count, show_seconds, stated_columns
 from .difference import DifferenceGroup, GraphDifference
 from .graph import ToQuotedLine, line_reader
 
@@ -171,7 +171,7 @@ def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
 
 def print_comparison(found: ProgramComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every line that differs."""
-    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
+    width = stated_columns() or (None if os.isatty(1) else 120)
     console = Console(width=width, highlight=False, soft_wrap=False)
     with console.capture() as captured:
         _print(console, found, whole)

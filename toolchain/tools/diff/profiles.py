@@ -23,7 +23,7 @@ from rich.text import Text
 from ...errors import UsageError
 from ...files import from_json, read_json
 from ...source import short_line
-from ...units import show_seconds
+from ...units import show_seconds, stated_columns
 
 _GROUPINGS = ("line", "layer", "kernel", "program")
 _PRINTED = {"line": 12, "program": 6, "kernel": 8}
@@ -280,7 +280,7 @@ def _overlap(before: _Seconds | None, after: _Seconds | None) -> bool:
 
 def print_profiles(found: ProfileComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every row."""
-    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 100
+    width = stated_columns() or (None if os.isatty(1) else 100)
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         _print(console, found, whole)

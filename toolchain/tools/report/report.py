@@ -21,7 +21,7 @@ from ...display.progress import progress as line_of_progress
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
 from ...pipeline import PipelineLike
-from ...units import show_bytes, show_count, show_seconds
+from ...units import show_bytes, show_count, show_seconds, stated_columns
 from .compiled import Compiled, Refused, compile_module
 from .fit import Fit
 from .schedule import Step
@@ -208,7 +208,7 @@ def as_text(
     """
     from rich.console import Console  # imported to print only
 
-    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
+    width = stated_columns() or (None if os.isatty(1) else 120)
     console = Console(width=width, highlight=False, soft_wrap=False)
     with console.capture() as captured:
         _print(console, reports, findings, whole=whole, rows=rows)
