@@ -50,6 +50,8 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
             ) from None
     if not data.strip():
         raise ModuleSyntaxError(f"{name}: empty input; expected an MLIR module")
+    if name.endswith(".py"):
+        raise ModuleSyntaxError(_python_file(name, data))
     try:
         with context:
             return ir.Module.parse(data, context)
@@ -57,6 +59,16 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
         raise ModuleSyntaxError(format_diagnostics(error, name)) from None
     except (ValueError, MemoryError) as error:  # a dimension number beyond 32 bits, say
         raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
+
+
+def _python_file(name: str, text: str) -> str:
+    """The message on a file of Python in place of a module; it names a function of the file."""
+    found = re.search(r"^def (\w+)", text, re.MULTILINE)
+    function = found[1] if found else "FUNCTION"
+    return (
+        f"{name} is a file of Python; expected an MLIR module. Lower a function of it first:\n"
+        f"  jxc lower {name}:{function} SPEC... -o module.mlir"
+    )
 
 
 def module_of_export(data: bytes) -> bytes | None:

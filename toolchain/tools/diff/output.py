@@ -133,6 +133,9 @@ class ProgramComparison:
         result = f"{len(groups)} differences on {lines} lines" if groups else "the ops are the same"
         return f"<jxc diff of {names}: {'the same' if self.is_same else result}>"
 
+    def __str__(self) -> str:
+        return as_text(self, 80)
+
     def _repr_html_(self) -> str:
         from ...display.console import HtmlConsole
         from ...display.fragment import fragment
@@ -171,12 +174,16 @@ def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
 
 def print_comparison(found: ProgramComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every line that differs."""
-    width = stated_columns() or (None if os.isatty(1) else 120)
+    width = None if os.isatty(1) else 120
+    click.echo(as_text(found, stated_columns() or width, whole=whole))
+
+
+def as_text(found: ProgramComparison, width: int | None, *, whole: bool = False) -> str:
+    """A comparison as text; with `whole`, every line that differs."""
     console = Console(width=width, highlight=False, soft_wrap=False)
     with console.capture() as captured:
         _print(console, found, whole)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())  # rich pads tables to their width
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())  # tables are padded
 
 
 def _print(console: Console, found: ProgramComparison, whole: bool) -> None:
