@@ -72,3 +72,10 @@ def stated_columns() -> int | None:
     text = os.environ.get("COLUMNS", "")
     is_number = text.isascii() and text.isdecimal() and len(text) < 6  # wider than any terminal
     return (int(text) or None) if is_number else None
+
+
+def text_width(otherwise: int, descriptor: int = 1) -> int:
+    """The width of text: what COLUMNS states, that of the terminal, or `otherwise` without one."""
+    if (stated := stated_columns()) is not None:
+        return stated
+    return os.get_terminal_size(descriptor).columns or otherwise if os.isatty(descriptor) else otherwise

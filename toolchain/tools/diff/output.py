@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...display.console import text_console
 from ...source import short_line
-from ...units import show_bytes, show_count, show_seconds, stated_columns
+from ...units import show_bytes, show_count, show_seconds, text_width
 from .difference import DifferenceGroup, GraphDifference
 from .graph import ToQuotedLine, line_reader
 
@@ -174,13 +175,12 @@ def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
 
 def print_comparison(found: ProgramComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every line that differs."""
-    width = None if os.isatty(1) else 120
-    click.echo(as_text(found, stated_columns() or width, whole=whole))
+    click.echo(as_text(found, text_width(120), whole=whole))
 
 
-def as_text(found: ProgramComparison, width: int | None, *, whole: bool = False) -> str:
+def as_text(found: ProgramComparison, width: int, *, whole: bool = False) -> str:
     """A comparison as text; with `whole`, every line that differs."""
-    console = Console(width=width, highlight=False, soft_wrap=False)
+    console = text_console(width, soft_wrap=False)
     with console.capture() as captured:
         _print(console, found, whole)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())  # tables are padded

@@ -20,10 +20,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...display.console import text_console
 from ...errors import UsageError
 from ...files import from_json, read_json
 from ...source import short_line
-from ...units import show_seconds, stated_columns
+from ...units import show_seconds, text_width
 
 _GROUPINGS = ("line", "layer", "kernel", "program")
 _PRINTED = {"line": 12, "program": 6, "kernel": 8}
@@ -280,8 +281,7 @@ def _overlap(before: _Seconds | None, after: _Seconds | None) -> bool:
 
 def print_profiles(found: ProfileComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every row."""
-    width = stated_columns() or (None if os.isatty(1) else 100)
-    console = Console(width=width, highlight=False)
+    console = text_console(text_width(100))
     with console.capture() as captured:
         _print(console, found, whole)
     for line in captured.get().splitlines():

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...backend.children import ChildProcess
+from ...display.console import text_console
 from ...source import SourceLine, short_line
-from ...units import show_bytes, show_seconds, stated_columns
+from ...units import show_bytes, show_seconds, stated_columns, text_width
 from .groups import CompilationRow, RecompilationGroup, seconds_by_stage
 from .tracing import FailedTrace, SideEffect
 
@@ -45,9 +46,8 @@ def table(
         plain: without colours, even if standard error is a terminal.
     """
     is_terminal = not plain and os.isatty(2)
-    width = shutil.get_terminal_size().columns if is_terminal else 100
-    width = max(stated_columns() or width, 60)
-    console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
+    width = max(text_width(100, 2) if is_terminal else stated_columns() or 100, 60)
+    console = text_console(width, force_terminal=is_terminal or None)
     with console.capture() as captured:
         print_log(console, rows, groups, effects, failures, children=children, all_rows=all_rows)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
