@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jaxlib.mlir import ir
 
+from ..files import from_json, parse_json
 from ..ir import clone_module, write_bytecode
 from ..pipeline.native import run_native
+from ..source import first_time, warn_user
 from .pass_code import own_code
 from .store import Store
 
@@ -61,7 +62,7 @@ class Verdict:
     device: str
     choice: str
     pipeline: str
-    xla_options: Mapping[str, Any] = field(default_factory=dict)
+    xla_options: Mapping[str, str | bool | int | float] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     estimated: bool = False
@@ -100,16 +101,27 @@ def key_of(module: ir.Module, device: str, assume: frozenset[str] = frozenset())
 
 
 def find_verdict(key: str) -> Verdict | None:
-    """The stored verdict, or None; one that cannot be read counts as absent."""
-    data = verdict_store().get(key)
-    return None if data is None else _read(data)
+    """The stored verdict, or None; one that is damaged is removed."""
+    store = verdict_store()
+    data = store.get(key)
+    if data is None:
+        return None
+    verdict = _read(data)
+    if verdict is None:
+        store.remove(key)
+    return verdict
 
 
 def keep_verdict(key: str, verdict: Verdict) -> None:
-    """Store a verdict under a key of `key_of`; nothing if the folder cannot be written to."""
+    """Store a verdict under a key of `key_of`; a warning if the folder cannot be written to."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
     record = asdict(verdict) | {"date": date, "versions": _versions(), "schema": SCHEMA_VERSION}
-    verdict_store().put(key, json.dumps(record).encode())
+    store = verdict_store()
+    if not store.put(key, json.dumps(record).encode()) and first_time(("O3", "store")):
+        warn_user(
+            f"O3 cannot write to {store.directory}, where it keeps what it found: every process "
+            "tunes its programs again. Set JXC_CACHE_DIR to a folder that can be written to."
+        )
 
 
 def all_verdicts() -> Iterator[tuple[str, Verdict, int]]:
@@ -140,10 +152,11 @@ def verdict_store() -> Store:
 
 
 def _read(data: bytes) -> Verdict | None:
-    with suppress(ValueError, TypeError, AttributeError, KeyError):
-        record = json.loads(data)
-        if record.pop("schema") == SCHEMA_VERSION:
-            return Verdict(**record)
+    with suppress(ValueError):
+        record = parse_json(data)
+        if isinstance(record, dict) and record.get("schema") == SCHEMA_VERSION:
+            verdict: Verdict = from_json(Verdict, record)
+            return verdict
     return None
 
 

@@ -52,6 +52,8 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
             ) from None
     if not data.strip():
         raise ModuleSyntaxError(f"{name}: empty input; expected an MLIR module")
+    if name.endswith(".py"):
+        raise ModuleSyntaxError(_python_file(name, data))
     check_text(data.encode(errors="replace"), name)
     try:
         with context:
@@ -62,6 +64,16 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
         raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
     make_room(module, name)
     return module
+
+
+def _python_file(name: str, text: str) -> str:
+    """The message on a file of Python in place of a module; it names a function of the file."""
+    found = re.search(r"^def (\w+)", text, re.MULTILINE)
+    function = found[1] if found else "FUNCTION"
+    return (
+        f"{name} is a file of Python; expected an MLIR module. Lower a function of it first:\n"
+        f"  jxc lower {name}:{function} SPEC... -o module.mlir"
+    )
 
 
 def module_of_export(data: bytes) -> bytes | None:

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...units import show_bytes, show_count, show_seconds
+from ...display.console import text_console
+from ...units import show_bytes, show_count, show_seconds, stated_columns, text_width
 from .profile import PARTS, WARM_UP, Grouping, Profile, ProfiledStep, ProfileRow
 
 _MAX_ROWS = 12
@@ -32,10 +33,8 @@ def as_text(
         plain: without colours, even if standard error is a terminal.
     """
     is_terminal = not plain and os.isatty(2)
-    columns = os.environ.get("COLUMNS")
-    width = shutil.get_terminal_size().columns if is_terminal else 80
-    width = max(int(columns) if columns else width, 60)
-    console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
+    width = max(text_width(80, 2) if is_terminal else stated_columns() or 80, 60)
+    console = text_console(width, force_terminal=is_terminal or None)
     with console.capture() as captured:
         _print_parts(console, profile)
         for sentence in about_steps(profile.steps):
