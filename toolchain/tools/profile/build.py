@@ -45,7 +45,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
         device: for rooflines.
     """
     trace = recorded.trace
-    programs = _programs(trace, device)
+    programs = _programs(recorded, device)
     spans = Spans(recorded.started, recorded.ended)
     runs = Counter(run.program for run in trace.runs)
     counts = _add_kernels(spans, trace, programs)
@@ -80,14 +80,21 @@ def build(recorded: Recorded, device: Device) -> Profile:
     )
 
 
-def _programs(trace: Trace, device: Device) -> dict[str, RecordedProgram]:
+def _programs(recorded: Recorded, device: Device) -> dict[str, RecordedProgram]:
+    trace = recorded.trace
     ops: dict[str, set[str]] = defaultdict(set)
     for run in trace.ops:
         ops[run.program].add(run.op)
     return {
-        name: RecordedProgram(name, _text(trace.modules.get(name)), frozenset(names), device)
+        name: _program(name, _text(trace.modules.get(name)), names, device, recorded)
         for name, names in ops.items()
     }
+
+
+def _program(
+    name: str, hlo: str, ops: set[str], device: Device, recorded: Recorded
+) -> RecordedProgram:
+    return RecordedProgram(name, hlo, frozenset(ops), device, lambda: recorded.lowered(name, hlo))
 
 
 def _text(proto: bytes | None) -> str:

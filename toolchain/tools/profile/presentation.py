@@ -127,7 +127,7 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
         return
     has_o2 = any(row.o2_seconds is not None for row in shown)
     is_wide = console.width >= _WIDE
-    names = ["share", "time", "calls", *(["flops", "bytes"] if is_wide else []), "roofline"]
+    names = ["share", "time", "calls", "each", *(["flops", "bytes"] if is_wide else []), "roofline"]
     names += ["with O2"] * has_o2
     cells = [_numbers(row, names) for row in shown]
     table = _new_table()
@@ -154,6 +154,7 @@ def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
         "share": percent(row.share),
         "time": show_seconds(row.seconds),
         "calls": f"{row.calls or ''}",
+        "each": show_seconds(row.seconds / row.calls) if row.calls else "",
         "flops": show_count(row.flops) if row.calls else "",
         "bytes": show_bytes(row.bytes) if row.calls else "",
         "roofline": "" if row.roofline is None else percent(row.roofline),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...source import SourceLine
 from .sampler import Sample
@@ -32,6 +32,8 @@ class Recorded(NamedTuple):
         compiled: how many programs were compiled.
         overhead_seconds: estimated time that recording took from the program.
         notes: for the user.
+        lowered: the module that a program was lowered to, by its name and its optimized HLO; None
+            if it is not known.
     """
 
     name: str
@@ -44,3 +46,4 @@ class Recorded(NamedTuple):
     compiled: int
     overhead_seconds: float
     notes: Sequence[str] = ()
+    lowered: Callable[[str, str], Any] = lambda name, hlo: None

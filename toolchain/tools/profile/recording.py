@@ -36,12 +36,13 @@ class ProfileRecorder:
     Args:
         name: of the program.
         seconds: how long the profiler records at most; its trace is in memory.
+        module: of a program that was compiled before; None if it is not known.
     """
 
     keep_texts = False  # for `explain.recorder.EventListener`
 
-    def __init__(self, name: str, seconds: float) -> None:
-        self._name, self._limit = name, seconds
+    def __init__(self, name: str, seconds: float, module: Any = None) -> None:
+        self._name, self._limit, self._module = name, seconds, module
         self._sampler = StackSampler()
         self._stack = contextlib.ExitStack()
         self._lock = threading.Lock()
@@ -208,6 +209,7 @@ class ProfileRecorder:
             compiled=len(self.compiled_events),
             overhead_seconds=self._sampler.seconds + cost * trace.events,
             notes=self._notes,
+            lowered=self._lowered,
         )
         progress("joining it with the optimized HLO")
         device = _device(trace)
@@ -218,8 +220,16 @@ class ProfileRecorder:
 
         return with_estimates(profile, self.compiled_events, device, progress)
 
+    def _lowered(self, program: str, hlo: str) -> Any:
+        from .changes import event_of
 
-def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
+        if (event := event_of(program, hlo, self.compiled_events)) is not None:
+            return event.module
+        is_named = self._module is not None and _is_of(program, self._module)
+        return self._module if is_named else None
+
+
+def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any = None) -> Profile:
     """The profile of some calls of a compiled function, whose results are waited for.
 
     As many calls without recording are timed too: the ratio of the medians is the overhead.
@@ -228,6 +238,7 @@ def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
         name: of the function.
         call: a function of no arguments.
         calls: how many are recorded.
+        module: that the function was lowered to; None if it is not known.
     """
     import jax
 
@@ -238,11 +249,17 @@ def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
 
     timed()
     plain = statistics.median(timed() for _ in range(calls))
-    recorder = ProfileRecorder(name, _LONGEST)
+    recorder = ProfileRecorder(name, _LONGEST, module)
     recorder.start_session()
     recorded = statistics.median(timed() for _ in range(calls))
     recorder.stop()
     return replace(recorder.finish(), overhead=recorded / plain, is_overhead_measured=True)
+
+
+def _is_of(program: str, module: Any) -> bool:
+    from ...ir.module import module_name
+
+    return program.partition("(")[0] == module_name(module)
 
 
 def _module_name(event: CompileEvent) -> str:
