@@ -24,9 +24,9 @@ from ...hlo.work import Executed, accesses_of, flops_of, stablehlo_name, traffic
 from ..report.kernels import Kernel, counted_ops, kernel_of, kernels_of, peak_of
 from .unlabelled import (
     NOWHERE,
+    LoweredOps,
     Origin,
     arguments_of,
-    LoweredOps,
     has_source,
     lowered_ops,
     only_moves,

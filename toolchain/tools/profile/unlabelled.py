@@ -10,13 +10,14 @@ remain, the line is unknown. The line that reads the result is never taken.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
+from ...cost.formulas import names
 from ...errors import JxcError
 from ...hlo import Instruction, SourceLine
 from ...hlo.frames import place_in
@@ -39,9 +40,9 @@ _SOURCES = {
 }
 """The ops of StableHLO out of which XLA makes an instruction, by StableHLO's names."""
 
-MOVEMENT = frozenset(
+MOVEMENT = names(
     "bitcast broadcast broadcast_in_dim concatenate convert copy iota pad reshape reverse slice "
-    "transpose".split()
+    "transpose"
 )
 """Instructions that XLA adds to change a layout or a type."""
 
@@ -148,7 +149,8 @@ def _common(origins: Sequence[Origin]) -> Origin:
     if len({origin.line for origin in origins}) != 1:
         return NOWHERE
     libraries = {origin.library for origin in origins}
-    scopes = os.path.commonprefix([list(origin.scopes) for origin in origins])
+    ranks = zip(*(origin.scopes for origin in origins), strict=False)
+    scopes = (rank[0] for rank in takewhile(lambda rank: len(set(rank)) == 1, ranks))
     library = origins[0].library if len(libraries) == 1 else ""
     return Origin(origins[0].line, library, tuple(scopes))
 
