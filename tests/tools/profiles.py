@@ -3,9 +3,9 @@
 from jxc.backend.targets import find_target
 from jxc.source import SourceLine
 from jxc.tools.profile.build import build
+from jxc.tools.profile.events import HostSpan, OpRun, ProgramRun, StepSpan, Trace
 from jxc.tools.profile.recorded import CompileSpan, Recorded
 from jxc.tools.profile.sampler import Sample
-from jxc.tools.profile.trace import HostSpan, OpRun, ProgramRun, StepSpan, Trace
 
 HLO = """HloModule jit_step, is_scheduled=true
 

@@ -9,7 +9,7 @@ from ...source import SourceLine
 from .sampler import Sample
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from .events import Trace
 
 
 class CompileSpan(NamedTuple):

@@ -23,8 +23,8 @@ from .sampler import StackSampler
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
     from ..explain.recorder import CompileEvent, LoweringEvent, TraceEvent
+    from .events import Trace
     from .profile import Profile
-    from .trace import Trace
 
 _LONGEST = 60.0  # seconds of recorded calls
 _CALIBRATION = 2000  # events with which the cost of one is measured
@@ -173,7 +173,8 @@ class ProfileRecorder:
             with_o2: whether to estimate what O2 would change; on the CPU only.
         """
         from .build import build
-        from .trace import Trace, read_trace
+        from .events import Trace
+        from .trace import read_trace
 
         if not self._sampler.is_sampling:
             self._notes.append(
