@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -140,3 +140,27 @@ class Trace:
     events: int = 0
     bytes: int = 0
     notes: list[str] = field(default_factory=list)
+
+    def join(self, other: Trace) -> None:
+        """Add the events of a session that began after this one."""
+        if not self.started:
+            self.started = other.started
+        later = other.started - self.started
+        for own, added in ((self.ops, other.ops), (self.work, other.work)):
+            start, end, key = added.columns
+            numbers = np.array([own.number(each) for each in added.keys], dtype=np.int64)
+            own.add(Spans(start + later, end + later, numbers[key]))
+        self.runs += [_shifted(run, later) for run in other.runs]
+        self.host += [_shifted(span, later) for span in other.host]
+        self.steps += [_shifted(step, later) for step in other.steps]
+        self.modules |= other.modules
+        self.events += other.events
+        self.bytes += other.bytes
+        self.notes += [note for note in other.notes if note not in self.notes]
+
+
+_Span = TypeVar("_Span", HostSpan, ProgramRun, StepSpan)
+
+
+def _shifted(span: _Span, later: int) -> _Span:
+    return span._replace(start=span.start + later, end=span.end + later)

@@ -186,9 +186,9 @@ def _notes(profile: Profile) -> Iterator[str]:
     yield ""
     if any(piece.fraction < 1 for piece in profile.pieces):
         yield "~ a kernel has ops of several lines: its time is divided by the cost model"
-    least = "" if profile.is_overhead_measured else "at least "
+    about = "" if profile.is_overhead_measured else "about "
     yield (
-        f"recording: {show_count(profile.trace.events)} events, "
-        f"{show_bytes(profile.trace.bytes)}; {least}{profile.overhead:.2f} times the time without"
+        f"recording: {show_count(profile.trace.events)} events, {show_bytes(profile.trace.bytes)}; "
+        f"running took {about}{profile.overhead:.2f} times as long as without"
     )
     yield from profile.notes

@@ -155,8 +155,9 @@ class Profile:
         programs: those that ran.
         steps: marked steps, in order.
         compiled: how many programs were compiled.
-        overhead: ratio of the time with recording to that without.
-        is_overhead_measured: whether both were measured; else it is an estimate from below.
+        overhead: ratio of the running time with recording to that without.
+        is_overhead_measured: whether both were measured; else it is an estimate, from the number of
+            events and the cost of one.
         device: the device that rooflines are for; empty if it is not known.
         notes: what limits the result: lost events, a short recording.
         trace: the events.

@@ -44,6 +44,13 @@ def hlo_modules_of(xspace: bytes) -> dict[str, bytes]:
     return found
 
 
+def count_events(xspace: bytes) -> int:
+    """How many events of the host there are."""
+    planes = (plane for name, plane in planes_of(xspace) if name == "/host:CPU")
+    lines = (line for plane in planes for line in _children(plane, 3))
+    return sum(field == 4 for line in lines for field, _, _ in _positions(line))
+
+
 def _programs(plane: memoryview) -> Iterator[tuple[str, bytes]]:
     for entry in _children(plane, 4):  # XPlane.event_metadata
         for program in _children(entry, 2):
