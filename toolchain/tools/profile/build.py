@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...source import SourceLine
 from . import _private
 from .events import HostSpan, OpRuns, Trace
-from .profile import WARM_UP, Piece, Profile, ProfiledProgram, ProfiledStep
+from .profile import Piece, Profile, ProfiledProgram, ProfiledStep
 from .programs import Origin, RecordedProgram
 from .recorded import Recorded
 from .sampler import INTERVAL, Sample
@@ -35,7 +35,6 @@ _HOST_LEVELS = {"compilation": 50, "transfers": 40, "between kernels": 30, "disp
 _SAMPLE = 0
 _HALF = int(1e9 * INTERVAL) // 2  # nanoseconds for which a sample stands after its time
 
-_MOST_OVERHEAD = 20.0  # an estimate that leaves less of the time than a twentieth is wrong
 _MAX_STEPS = 200  # whose seconds are kept
 
 _CALL = re.compile(r"PjitFunction\((.*)\)$")
@@ -63,8 +62,6 @@ def build(recorded: Recorded, device: Device) -> Profile:
     for piece in pieces:
         parts[piece.part] += piece.seconds
     seconds = (recorded.ended - recorded.started) * 1e-9
-    running = seconds - sum(parts[name] for name in WARM_UP)
-    without = max(running - recorded.overhead_seconds, running / _MOST_OVERHEAD)
     return Profile(
         name=recorded.name,
         seconds=seconds,
@@ -77,7 +74,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
         ],
         steps=steps,
         compiled=recorded.compiled,
-        overhead=running / without if without else 1.0,
+        overhead=recorded.overhead,
         device=device.name,
         notes=[*recorded.notes, *trace.notes],
         trace=trace,

@@ -1,4 +1,7 @@
-"""What it costs to record an event: memory and time."""
+"""What it costs to record an event: memory and time.
+
+Times are those of the processor: the clock also counts what other processes do.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ import mmap
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 _KERNELS, _REPEATS = 10_000, 3  # in a loop, with which the cost of an event is measured
 _EVENT_BYTES = 250  # of memory that an event takes from the system: 632 MB for 2.5 million
+_MOST = 20.0  # an estimate that leaves less than a twentieth of the time is wrong
 _NEW_BYTES = 1 << 25  # with which the time to get memory is measured
 
 
@@ -50,17 +54,11 @@ def heap_bytes() -> int:
     return int(mallinfo().uordblks) if mallinfo is not None else 0
 
 
-class _Times(NamedTuple):
-    processor: float
-    clock: float
-
-
 def seconds_of_event() -> float:
-    """The time that recording one event takes from a program, measured with a loop of kernels.
+    """The processor's time to record one event, measured with a loop of kernels.
 
-    The events of a program are in memory that is new to the process, those of the loop are not.
-    The time of the processor is measured, which other processes do not change, and multiplied by
-    how much longer the loop takes by the clock. 0 if another profiler is running by now.
+    The events of a program are in memory that is new to the process, those of the loop are not. 0
+    if another profiler is running by now.
     """
     import jax
 
@@ -73,10 +71,10 @@ def seconds_of_event() -> float:
     ones = jax.numpy.ones((8, 8)) / 8
     loop = jax.jit(lambda x: jax.lax.fori_loop(0, _KERNELS, body, x)).lower(ones).compile()
 
-    def timed() -> _Times:
-        start = _Times(time.process_time(), time.perf_counter())
+    def timed() -> float:
+        start = time.process_time()
         jax.block_until_ready(loop(ones))
-        return _Times(time.process_time() - start[0], time.perf_counter() - start[1])
+        return time.process_time() - start
 
     plain, recorded, count = [timed()], [], 1
     for _ in range(_REPEATS):
@@ -87,10 +85,8 @@ def seconds_of_event() -> float:
             return 0.0
         recorded.append(timed())
         count = count_events(session.stop())
-    own = max(0.0, min(recorded).processor - min(plain).processor) / max(count, 1)
-    every = [*plain, *recorded]
-    slower = sum(each.clock for each in every) / sum(each.processor for each in every)
-    return (own + _EVENT_BYTES * _seconds_of_new_byte()) * max(slower, 1.0)
+    own = max(0.0, min(recorded) - min(plain)) / max(count, 1)
+    return own + _EVENT_BYTES * _seconds_of_new_byte()
 
 
 def _seconds_of_new_byte() -> float:
@@ -100,3 +96,26 @@ def _seconds_of_new_byte() -> float:
         for at in range(0, _NEW_BYTES, mmap.PAGESIZE):
             memory[at] = 1
         return (time.process_time() - start) / _NEW_BYTES
+
+
+class ProcessorClock:
+    """The processor's time of this process while it runs, without what is between two calls."""
+
+    def __init__(self) -> None:
+        self._passed, self._since = 0.0, -1.0
+
+    def run(self) -> None:
+        """Count from here on, unless it counts."""
+        if self._since < 0:
+            self._since = time.process_time()
+
+    def pause(self) -> None:
+        """Count no more."""
+        if self._since >= 0:
+            self._passed += time.process_time() - self._since
+            self._since = -1.0
+
+    def ratio(self, seconds: float) -> float:
+        """How many times as long as without something that took some seconds."""
+        without = max(self._passed - seconds, self._passed / _MOST)
+        return self._passed / without if without > 0 else 1.0

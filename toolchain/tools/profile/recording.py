@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import JxcError
 from ...source import SourceLine
 from ...units import show_count
-from .overhead import heap_bytes, seconds_of_event
+from .overhead import ProcessorClock, heap_bytes, seconds_of_event
 from .recorded import CompileSpan, Recorded
 from .sampler import StackSampler
 
@@ -61,12 +61,13 @@ class ProfileRecorder:
         self._lock = threading.Lock()
         self._session: Any = None
         self._stopped = threading.Event()
+        self._clock = ProcessorClock()  # while the profiler runs, without compilations
         self._is_compiling = False
         self._data: list[bytes] = []
         self._notes: list[str] = []
         self._tracing: dict[int, int] = {}
         self._compiling: list[CompileSpan] = []
-        self._ended = self._session_started = 0
+        self._ended = 0
         self.compiled_events: list[CompileEvent] = []
         self._started = time.time_ns()
         self._sampler.start()
@@ -96,7 +97,8 @@ class ProfileRecorder:
                 self._fail(error)
                 return
             self._stack.enter_context(_private.before_other_sessions(self._end_for_other))
-            self._session_started = time.time_ns()
+            if not self._is_compiling:
+                self._clock.run()
             threading.Thread(target=self._watch, name="jxc-profile-limit", daemon=True).start()
 
     # The events of `explain.recorder`
@@ -104,18 +106,24 @@ class ProfileRecorder:
     def trace_begins(self, event: TraceEvent) -> None:
         if event.is_own:
             self._tracing[id(event)] = time.time_ns()
+            self._clock.pause()
 
     def trace_ends(self, event: TraceEvent) -> None:
         if (started := self._tracing.pop(id(event), None)) is not None:
             self._compiling.append(CompileSpan(started, time.time_ns()))
+            if self._session is not None and not self._ended:
+                self._clock.run()
 
     def lowered(self, event: LoweringEvent) -> None:
         self._is_compiling = True
+        self._clock.pause()
         self._note_compiling(event.seconds)
         self.start_session()
 
     def compiled(self, event: CompileEvent) -> None:
         self._is_compiling = False
+        if self._session is not None and not self._ended:
+            self._clock.run()
         self._note_compiling(event.seconds)
         self.compiled_events.append(event)
 
@@ -159,22 +167,23 @@ class ProfileRecorder:
             if self._ended or self._session is None:
                 return True
             ended = time.time_ns()
+            self._clock.pause()
             try:
                 self._data.append(self._session.stop())
                 self._session = None
                 count = sum(map(count_events, self._data))
                 if count < self._most_events / 2:
                     self._session = _private.start_session()
+                    self._clock.run()
                     return False
             except Exception as error:  # jaxlib's own types
                 self._fail(error)
                 return True
             self._ended = ended
             self._sampler.stop()
-        seconds = (ended - self._session_started) * 1e-9
         self._notes.append(
-            f"recorded the first {seconds:.2g} s in which JAX ran, {show_count(count)} events, "
-            "since each takes 1.3 KB of memory; --events records more"
+            f"recorded the first {show_count(count)} events, since each takes 1.3 KB of memory; "
+            "--events records more"
         )
         return True
 
@@ -190,6 +199,7 @@ class ProfileRecorder:
             if self._ended:
                 return False
             self._ended = time.time_ns()
+            self._clock.pause()
             self._sampler.stop()
             try:
                 if self._session is not None:
@@ -261,7 +271,7 @@ class ProfileRecorder:
                 for name, found in called.items()
             },
             compiled=len(self.compiled_events),
-            overhead_seconds=self._sampler.seconds + cost * trace.events,
+            overhead=self._clock.ratio(self._sampler.seconds + cost * trace.events),
             notes=self._notes,
             lowered=self._lowered,
         )
