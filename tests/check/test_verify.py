@@ -10,9 +10,13 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, SineOp
 
 import jxc
 from jxc.check import compare_modules
+from jxc.check.bisect import blame
 from jxc.check.compare import Deadline
 from jxc.check.fill import operands_of
-from jxc.check.verify import blame, verify_pipeline
+from jxc.check.inputs import CannotRun
+from jxc.check.reference import RationedInterpreter, interpreter_seconds
+from jxc.check.run import Interpreter, shared_interpreter
+from jxc.check.verify import verify_modules, verify_pipeline
 from jxc.ir import build, make_context, read_module
 from jxc.rewrite import PassContext
 from scripts.variants import try_rule
@@ -213,6 +217,40 @@ def test_verify_runs_a_large_loop_on_xla():
     assert verdict.agrees
     assert set(verdict.report.runs.values()) == {"xla"}
     assert "the interpreter would take about" in next(iter(verdict.report.reasons.values()))
+
+
+def test_the_interpreter_runs_edge_values_first_where_its_budget_is_small(monkeypatch):
+    module = jxc.lower(lambda x, y: x @ y, np.ones((8, 64), np.float32), X.repeat(8)).module
+    kinds = []
+
+    class Counted(Interpreter):
+        def run(self, module, inputs):
+            kinds.append("edge" if np.isnan(inputs[0]).any() else "other")
+            return shared_interpreter().run(module, inputs)
+
+    monkeypatch.setattr(jxc.check.verify, "shared_interpreter", Counted)
+    for runs, by in [(2, "interpreter, xla"), (18, "interpreter")]:
+        budget = (runs + 0.5) * interpreter_seconds(module)
+        monkeypatch.setattr(jxc.check.verify, "INTERPRETER_BUDGET_S", budget)
+        kinds.clear()
+        [verdict] = verify_modules(module, module)
+        assert verdict.agrees and verdict.draws == 9
+        assert kinds.count("edge") == min(runs, 6) and len(kinds) == runs, kinds
+        assert verdict.report.runs["edge"] == by
+
+
+def test_a_run_that_is_longer_than_estimated_is_charged_in_full():
+    class Slow(Interpreter):
+        def run(self, module, inputs):
+            self.spent_s += 3.0
+            return inputs
+
+    module = jxc.lower(jnp.sin, X).module
+    rationed = RationedInterpreter(Slow(), budget_s=2.0, draws=1)
+    assert rationed.affords(1.0, is_edge=False) and rationed.run(module, [X]) == [X]
+    assert not rationed.affords(0.0, is_edge=True)
+    with pytest.raises(CannotRun, match="its budget is 2 s"):
+        rationed.run(module, [X])
 
 
 def test_verify_names_the_functions_not_checked_within_the_time_limit():

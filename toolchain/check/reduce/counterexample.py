@@ -95,7 +95,8 @@ def _interpreter(verdict: Verdict) -> Interpreter:
 
 
 def _ran_on_interpreter(verdict: Verdict) -> bool:
-    return set(verdict.report.runs.values()) == {"interpreter"}
+    difference = verdict.report.difference
+    return difference is not None and difference.by == "interpreter"
 
 
 @dataclass
