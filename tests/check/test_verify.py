@@ -13,11 +13,13 @@ from jxc.check import compare_modules
 from jxc.check.bisect import blame
 from jxc.check.compare import Deadline
 from jxc.check.fill import operands_of
+from jxc.check.in_place import check_in_place
 from jxc.check.inputs import CannotRun
 from jxc.check.reference import RationedInterpreter, interpreter_seconds
 from jxc.check.run import Interpreter, shared_interpreter
 from jxc.check.verify import verify_modules, verify_pipeline
-from jxc.ir import build, make_context, read_module
+from jxc.ir import build, clone_module, make_context, read_module
+from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
 from scripts.variants import try_rule
 
@@ -184,6 +186,56 @@ def test_verify_rejects_an_approximation_beyond_its_ulps():
     assert not verdict.agrees
     assert str(verdict.report.contract) == "approximates(ulps=1)"
     assert jxc.verify(jnp.sin, X, pipeline=[sine_off_by(4, promised=5)]).agrees
+
+
+def rounded_again(x):
+    return jnp.sin(x * 3) + 5 * x
+
+
+def in_a_loop(x):
+    return jax.lax.scan(lambda carry, each: (jnp.sin(carry) + 9, each), x[0], x)[0]
+
+
+def in_a_branch(x):
+    return jax.lax.cond(x[0] * x[0] >= 0, lambda y: jnp.sin(y) + 9, lambda y: y, x)
+
+
+@pytest.mark.parametrize("program", [rounded_again, in_a_loop, in_a_branch])
+def test_an_error_that_the_next_rounding_hides_is_found_in_place(program):
+    module = jxc.lower(program, X).module
+    wrong, context = make_pipeline([sine_off_by(4, promised=1)]), PassContext()
+    after = clone_module(module)
+    run_pipeline(after, wrong, context)
+    assert verify_modules(module, after, contract=jxc.approximates(ulps=1))[0].agrees
+    [verdict] = verify_pipeline(module, wrong)
+    assert not verdict.agrees
+    text = str(verdict)
+    assert "rule sine-plus-ulps at " in text and "test_verify.py:" in text
+    assert "on the values that reach it" in text
+    [verdict] = verify_pipeline(module, [sine_off_by(4, promised=5)])
+    assert verdict.rewrites == (1, 1) and not verdict.wrong, str(verdict)
+    if program is rounded_again:
+        assert verdict.agrees and "1 of 1 rewrites in place" in str(verdict)
+
+
+def test_a_rewrite_that_the_program_does_not_reach_is_not_run_in_place():
+    def never(x):
+        return jax.lax.cond(jnp.isinf(x[0]) & ~jnp.isinf(x[0]), jnp.sin, jnp.cos, x)
+
+    found = check_in_place(
+        jxc.lower(never, X).module,
+        make_pipeline([sine_off_by(4, promised=1)]),
+        PassContext(),
+        1.0,
+        lambda: False,
+    )
+    assert (found.checked, found.applied, found.wrong) == (0, 1, "")
+
+
+def test_values_that_nothing_uses_are_not_compared_in_place():
+    low = jxc.lower(lambda x: jax.lax.sort((x, -x), num_keys=1)[0], X)
+    [verdict] = verify_pipeline(low.module, "simplify")
+    assert verdict.agrees, str(verdict)
 
 
 def test_try_rule_rejects_an_approximation_beyond_its_ulps():

@@ -18,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..rewrite import Contract, exact
-from .inputs import GIVEN, KINDS, CannotRun, Spec, is_finite, make_inputs, specs_of
+from .inputs import GIVEN, IN_PLACE, KINDS, CannotRun, Spec, is_finite, make_inputs, specs_of
 from .judge import differing_beyond_rounding, differing_beyond_ulps, differing_bits
 from .modules import main_type
 from .reference import (
@@ -39,7 +39,8 @@ class Mismatch:
     """The first element in which two runs differ.
 
     Attributes:
-        kind: the kind of arguments that shows it, one of `inputs.KINDS`, "mild" or "given".
+        kind: the kind of arguments that shows it, one of `inputs.KINDS`, "mild", "given" or
+            "in place".
         inputs: the arguments.
         output: the index of the output; complex ones count twice: real part, imaginary part.
         index: the index of the element.
@@ -64,7 +65,7 @@ class Mismatch:
         element = f"output {self.output}{list(self.index) if self.index else ''}"
         head = (
             f"{element}: expected {self.expected!s}, found {self.found!s} "
-            f"({self.count} of {self.size} elements differ), on {self.kind} arguments:"
+            f"({self.count} of {self.size} elements differ), on {_named(self.kind)}:"
         )
         lines = [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]
         return "\n".join([head, *lines])
@@ -106,6 +107,10 @@ class Comparison:
         if self.difference is None:
             return f"same ({self.contract}) on {where}"
         return f"differs ({self.contract}): {self.difference}"
+
+
+def _named(kind: str) -> str:
+    return "the values that reach it" if kind == IN_PLACE else f"{kind} arguments"
 
 
 def compare_modules(

@@ -29,6 +29,7 @@ from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
 from .compare import Comparer, Comparison, Deadline
 from .fill import operands_of
+from .in_place import check_in_place
 from .inputs import KINDS, CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
@@ -52,7 +53,10 @@ class Verdict:
         report: the comparison that found a difference, or the last one.
         draws: how many sets of arguments were compared.
         elsewhere: how many more were, on the program with a dimension of size 1 or 0.
-        program: the program of other sizes that differed; None where it is the function itself.
+        rewrites: how many rewrites were compared in their place, of how many.
+        wrong: the rule and the location of a rewrite that differs in its place; else empty.
+        program: the program of other sizes that differed, or what `wrong` replaced; None where it
+            is the function itself.
         unfinished: why not all sets of arguments were compared; empty where all were.
     """
 
@@ -60,6 +64,8 @@ class Verdict:
     report: Comparison
     draws: int
     elsewhere: int = 0
+    rewrites: tuple[int, int] = (0, 0)
+    wrong: str = ""
     program: ir.Module | None = None
     unfinished: str = ""
 
@@ -70,7 +76,11 @@ class Verdict:
 
     def __str__(self) -> str:
         more = f", {self.elsewhere} with other sizes" if self.elsewhere else ""
-        text = f"@{self.function}: {self.report}"
+        checked, applied = self.rewrites
+        if applied:
+            more += f", {checked} of {applied} rewrites in place"
+        by = f"{self.wrong} " if self.wrong else ""
+        text = f"@{self.function}: {by}{self.report}"
         if self.report.difference is None:
             text = f"{text} [{_draws(self.draws)}{more}]"
         return f"{text}; {self.unfinished}" if self.unfinished else text
@@ -145,8 +155,11 @@ def verify_modules(
 
 def _rationed(deadline: Deadline, draws: int, share: float = 1.0) -> RationedInterpreter:
     """The interpreter with a part of the budget for so many sets of arguments."""
-    budget = INTERPRETER_BUDGET_S if deadline.seconds is None else deadline.seconds
-    return RationedInterpreter(shared_interpreter(), share * budget, draws)
+    return RationedInterpreter(shared_interpreter(), share * _budget(deadline), draws)
+
+
+def _budget(deadline: Deadline) -> float:
+    return INTERPRETER_BUDGET_S if deadline.seconds is None else deadline.seconds
 
 
 def _verdict(
@@ -200,8 +213,9 @@ def verify_pipeline(
 ) -> list[Verdict]:
     """Compare a module with itself after a pipeline, by the loosest contract that was used.
 
-    A program that agrees is compared again with each of its dimensions at size 1 and 0, which
-    finds rules that rely on larger sizes.
+    A program that agrees is compared again: each rewrite alone, on the values that reach it, which
+    finds errors that the rounding around it hides; and with each of its dimensions at size 1 and 0,
+    which finds rules that rely on larger sizes.
 
     Args:
         module: the program.
@@ -240,7 +254,21 @@ def verify_pipeline(
             verdict = replace(verdict, elsewhere=elsewhere, unfinished=found.unfinished)
         return verdict
 
+    def in_place(verdict: Verdict) -> Verdict:
+        program = with_main(module, verdict.function)
+        if verdict.unfinished or is_dynamic(program):
+            return verdict
+        own = given if verdict.function == "main" else None
+        budget = _budget(deadline) / len(verdicts)
+        found = check_in_place(program, steps, context, budget, deadline.is_over, own)
+        verdict = replace(verdict, rewrites=(found.checked, found.applied))
+        if found.report is None:
+            return verdict
+        return replace(verdict, report=found.report, program=found.program, wrong=found.wrong)
+
     verdicts = compared(module, seeds, given)
+    if all(verdict.agrees for verdict in verdicts):
+        verdicts = [in_place(verdict) for verdict in verdicts]
     if not all(verdict.agrees for verdict in verdicts):
         return verdicts
     return [with_other_sizes(verdict) for verdict in verdicts]

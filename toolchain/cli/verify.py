@@ -81,7 +81,8 @@ def verify_command(before: str | None, **flags: Any) -> None:
     them. It runs on generated arguments: random values, edge values (NaN, infinities, signed zeros,
     denormals, extremes), and small integers, whose sums are exact; and on the values of
     `arguments()`, --args and files of arrays. Dynamic dimensions take several sizes. With a
-    pipeline, each dimension is also tested with sizes 1 and 0.
+    pipeline, each dimension is also tested with sizes 1 and 0, and each rewrite alone on the values
+    that reach it.
 
     StableHLO's reference interpreter runs both programs and every bit must agree. XLA runs what the
     interpreter cannot run or has no time for; a difference by rounding is allowed there, and under
@@ -282,6 +283,9 @@ def _verdict_as_object(verdict: Any) -> dict[str, Any]:
         "ran": verdict.report.ran,
         "contract": str(verdict.report.contract),
         "draws": verdict.draws + verdict.elsewhere,
+        "rewrites": verdict.rewrites[1],
+        "rewrites_in_place": verdict.rewrites[0],
+        "wrong_rewrite": verdict.wrong or None,
         "unfinished": verdict.unfinished or None,
         "runs": verdict.report.runs,
         "reasons": verdict.report.reasons,
