@@ -78,4 +78,8 @@ def text_width(otherwise: int, descriptor: int = 1) -> int:
     """The width of text: what COLUMNS states, that of the terminal, or `otherwise` without one."""
     if (stated := stated_columns()) is not None:
         return stated
-    return os.get_terminal_size(descriptor).columns or otherwise if os.isatty(descriptor) else otherwise
+    return (
+        os.get_terminal_size(descriptor).columns or otherwise
+        if os.isatty(descriptor)
+        else otherwise
+    )

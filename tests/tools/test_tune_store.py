@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import jax
 import pytest
 
 import jxc
 from jxc.backend import verdicts
+from jxc.backend.tuning import TuneSettings
 from jxc.backend.verdicts import (
     Verdict,
     all_verdicts,
@@ -156,7 +158,10 @@ def test_a_folder_that_takes_no_verdicts_is_reported_once(tmp_path, monkeypatch,
     monkeypatch.setenv("JXC_CACHE_DIR", str(tmp_path / "file" / "below"))
     monkeypatch.setattr("jxc.source._warned", set())
     for name in ("first", "second"):
-        keep_verdict(name, Verdict(name, "cpu", "O2", "O2"))
+        verdict = Verdict(name, "cpu", "O2", "O2")
+        stored = keep_verdict(name, verdict)
+        assert not stored
+        TuneSettings().done(replace(verdict, stored=stored))
     (message,) = [str(each.message) for each in recwarn]
     assert f"O3 cannot write to {tmp_path / 'file' / 'below' / 'tune'}" in message
     assert "Set JXC_CACHE_DIR" in message

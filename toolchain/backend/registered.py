@@ -152,6 +152,7 @@ class Block:
 blocks: list[Block] = []
 """Of all threads, the innermost of each last."""
 
+
 class _ThreadChoice(threading.local):
     is_made = False
 

@@ -36,7 +36,7 @@ TUNED = "O3"
 """The level whose pipeline is a verdict."""
 
 DEFAULT = "O2"
-"""The candidate that O3 uses without a verdict, and when no other one is faster."""
+"""The candidate that O3 uses without a verdict."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,10 @@ class Verdict:
         xla_options: XLA's options by name.
         seconds: of one run, by the name of each candidate: medians, or estimates.
         left_out: why other candidates are not in `seconds`, by name.
+        passed_over: why candidates with a shorter time than the choice were not chosen, by name.
         estimated: whether the seconds are estimates for hardware that is not here.
         tuning_seconds: how long tuning took.
+        stored: whether the verdict could be written to the store.
         date: when, in ISO format.
         versions: of jax and jaxlib.
     """
@@ -65,8 +67,10 @@ class Verdict:
     xla_options: Mapping[str, str | bool | int | float] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, str] = field(default_factory=dict)
     estimated: bool = False
     tuning_seconds: float = 0.0
+    stored: bool = True
     date: str = ""
     versions: str = ""
 
@@ -112,15 +116,19 @@ def find_verdict(key: str) -> Verdict | None:
     return verdict
 
 
-def keep_verdict(key: str, verdict: Verdict) -> None:
-    """Store a verdict under a key of `key_of`; a warning if the folder cannot be written to."""
+def keep_verdict(key: str, verdict: Verdict) -> bool:
+    """Store a verdict under a key of `key_of`; returns whether the folder could be written to."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
     record = asdict(verdict) | {"date": date, "versions": _versions(), "schema": SCHEMA_VERSION}
-    store = verdict_store()
-    if not store.put(key, json.dumps(record).encode()) and first_time(("O3", "store")):
+    return verdict_store().put(key, json.dumps(record).encode())
+
+
+def warn_if_not_stored(found: Verdict | str) -> None:
+    """Warn once in a process if the folder of verdicts cannot be written to."""
+    if isinstance(found, Verdict) and not found.stored and first_time(("O3", "store")):
         warn_user(
-            f"O3 cannot write to {store.directory}, where it keeps what it found: every process "
-            "tunes its programs again. Set JXC_CACHE_DIR to a folder that can be written to."
+            f"O3 cannot write to {verdict_store().directory}, where it keeps what it found: every "
+            "process tunes its programs again. Set JXC_CACHE_DIR to a folder that can be written to."
         )
 
 
