@@ -128,7 +128,7 @@ def warn_if_not_stored(found: Verdict | str) -> None:
     if isinstance(found, Verdict) and not found.stored and first_time(("O3", "store")):
         warn_user(
             f"O3 cannot write to {verdict_store().directory}, where it keeps what it found: every "
-            "process tunes its programs again. Set JXC_CACHE_DIR to a folder that can be written to."
+            "process tunes its programs again. Set JXC_CACHE_DIR to a folder that it can write to."
         )
 
 
