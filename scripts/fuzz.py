@@ -1,4 +1,5 @@
-"""Fuzz jxc with random programs (`fuzz.py programs`) and corrupted inputs (`fuzz.py inputs`).
+"""Fuzz jxc with random programs (`fuzz.py programs`, over devices `fuzz.py sharded`) and corrupted
+inputs (`fuzz.py inputs`).
 
 The same --seed gives the same programs, pipelines, arguments and mutants; the time limit decides
 how many of them run. The exit code is 1 if anything was found.
@@ -49,16 +50,29 @@ def inputs(options: argparse.Namespace) -> int:
     return int(bool(tally.finds))
 
 
+def sharded(options: argparse.Namespace) -> int:
+    """Run random programs over four devices under the levels and under plain JAX."""
+    from fuzzing.sharded import KINDS, run
+
+    start = perf_counter()
+    seeds = range(options.seed, options.seed + options.count)
+    tally = run(options.kind or KINDS, seeds, lambda: perf_counter() - start > options.seconds)
+    print(tally)
+    return int(bool(tally.finds))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     verbs = parser.add_subparsers(required=True)
-    for verb, count in ((programs, 1000), (inputs, 10_000)):
+    for verb, count in ((programs, 1000), (inputs, 10_000), (sharded, 1000)):
         child = verbs.add_parser(verb.__name__, help=verb.__doc__)
         child.set_defaults(verb=verb)
         child.add_argument("--seed", type=int, default=0)
         child.add_argument("--count", type=int, default=count, help="number of programs or inputs")
         child.add_argument("--seconds", type=float, default=600.0, help="time limit")
         child.add_argument("--out", type=Path, help="folder for failing programs and inputs")
+        if verb is sharded:
+            child.add_argument("--kind", action="append", help="only programs of this kind")
         if verb is programs:
             child.add_argument(
                 "--ops", type=int, default=100, help="approximate maximum size of a program"

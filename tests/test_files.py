@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jxc.errors import UsageError
-from jxc.files import read_arrays
+from jxc.files import MOST_DEPTH, from_json, parse_json, read_arrays, write_output
 
 
 @pytest.fixture(params=["x.npy", "x.npz", "packed.npz"])
@@ -91,3 +98,125 @@ def test_read_arrays_rejects_objects(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(UsageError, match="holds elements of type object"):
         read_arrays(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[" * 100_000, "nests more than 500 levels"),
+        ("[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1), "nests more than 500 levels"),
+        ('{"a":' * 600 + "1" + "}" * 600, "nests more than 500 levels"),
+        ("[1" + "0" * 5000 + "]", "an integer has more than 4300 digits"),
+        (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
+        (b"", "Expecting value"),
+    ],
+    ids=["open", "deep", "objects", "digits", "bytes", "empty"],
+)
+def test_parse_json_raises_only_value_errors(text: str | bytes, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        parse_json(text)
+
+
+def test_parse_json_reads_what_nests_as_deep_as_it_may() -> None:
+    value = parse_json("[" * MOST_DEPTH + "]" * MOST_DEPTH)
+    assert isinstance(value, list) and len(value) == 1
+
+
+@dataclass(frozen=True)
+class Part:
+    sizes: tuple[int, ...]
+    pair: tuple[str, float] = ("", 0.0)
+
+
+@dataclass(frozen=True)
+class Whole:
+    name: str
+    part: Part | None = None
+    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    value: str | bool | int = ""
+    rest: Any = None
+
+
+def test_from_json_makes_dataclasses() -> None:
+    text = """{"name": "x", "part": {"sizes": [1, 2], "pair": ["a", 3]}, "value": true,
+        "parts": {"b": [{"sizes": []}]}, "rest": [null], "unknown": 1}"""
+    found = from_json(Whole, parse_json(text))
+    part, parts = Part((1, 2), ("a", 3.0)), {"b": (Part(()),)}
+    assert found == Whole("x", part, parts, True, [None])
+    assert from_json(Whole, {"name": "x", "part": None}) == Whole("x")
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ([], "expected an object, found an array"),
+        ({}, "expected the key 'name', found none"),
+        ({"name": 1}, "expected a string at name, found an integer"),
+        ({"name": "x", "part": 1}, "expected an object or null at part, found an integer"),
+        ({"name": "x", "parts": {"b": [1]}}, r"expected an object at parts.b\[0\], found an int"),
+        ({"name": "x", "parts": []}, "expected an object at parts, found an array"),
+        ({"name": "x", "value": []}, "a string or true or false or an integer at value, found an"),
+        ({"name": "x", "value": None}, "found null"),
+    ],
+)
+def test_from_json_names_the_position_of_a_wrong_type(value: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        from_json(Whole, value)
+
+
+@pytest.mark.parametrize(
+    ("pair", "says"),
+    [
+        (["a"], "expected 2 values at pair, found 1"),
+        (["a", True], r"expected a number at pair\[1\], found true or false"),
+        (["a", 10**400], r"expected a number at pair\[1\], found an integer"),
+    ],
+)
+def test_from_json_checks_each_part_of_a_tuple(pair: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        from_json(Part, {"sizes": [], "pair": pair})
+
+
+KILLED = """
+import os, sys
+from jxc.files import write_output
+replace = os.replace
+os.replace = lambda *names: os.kill(os.getpid(), 9)
+write_output(b"killed", sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal 9 and no flock")
+def test_the_file_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    out = tmp_path / "out.mlir"
+    out.write_text("old")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(out)])
+    assert done.returncode == -signal.SIGKILL
+    assert out.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 2  # the unfinished file too
+    write_output(b"new", str(tmp_path / "other.mlir"))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.mlir", "out.mlir"]
+    assert (tmp_path / "other.mlir").read_text() == "new"
+
+
+def test_write_output_keeps_out_of_files_that_others_prepared(tmp_path: Path) -> None:
+    """A link under the name of the temporary file, and one that another process has locked."""
+    secret, out = tmp_path / "secret", tmp_path / "out.mlir"
+    secret.write_text("secret")
+    temporary = tmp_path / ".jxc-new"
+    temporary.symlink_to(secret)
+    write_output(b"new", str(out))
+    temporary.unlink()
+    os.link(secret, temporary)
+    write_output(b"newer", str(out))
+    assert (secret.read_text(), out.read_text()) == ("secret", "newer")
+    assert out.stat().st_ino != secret.stat().st_ino
+
+
+def test_write_output_of_several_threads_writes_whole_files(tmp_path: Path) -> None:
+    texts = [bytes([65 + n]) * 100_000 for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            list(pool.map(lambda text: write_output(text, str(tmp_path / "out")), texts))
+            assert (tmp_path / "out").read_bytes() in texts
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]

@@ -6,6 +6,7 @@ import pytest
 
 from jxc.errors import JxcError, UsageError
 from jxc.pipeline import load_passes
+from jxc.pipeline.library import import_file
 
 RULES = """
 from jaxlib.mlir.dialects.stablehlo import AbsOp
@@ -45,6 +46,27 @@ def test_file_in_a_package_may_import_relatively(package):
 def test_file_outside_of_packages_hides_no_module(tmp_path):
     (tmp_path / "colorsys.py").write_text(RULES.replace("from .helpers import is_one\n", ""))
     assert list(load_passes(str(tmp_path / "colorsys.py"))) == ["abs-of-one"]
+    import colorsys
+
+    assert hasattr(colorsys, "rgb_to_hls")
+
+
+@pytest.mark.parametrize("option", ["--load-pass", "--replacement"])
+def test_file_may_import_what_lies_beside_it(tmp_path, option):
+    (tmp_path / "helpers_beside.py").write_text("def is_one(value):\n    return False\n")
+    (tmp_path / "late_beside.py").touch()
+    text = RULES.replace("from .helpers", "from helpers_beside")
+    (tmp_path / "rules.py").write_text(f"{text}\n\ndef later():\n    import late_beside\n")
+    before = [*sys.path]
+    import_file(tmp_path / "rules.py", option).later()
+    assert sys.path == [*before, str(tmp_path)]
+
+
+def test_file_beside_a_loaded_one_hides_no_module_later(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    (tmp_path / "rules.py").write_text(RULES.replace("from .helpers import is_one\n", ""))
+    (tmp_path / "colorsys.py").touch()
+    assert list(load_passes(str(tmp_path / "rules.py"))) == ["abs-of-one"]
     import colorsys
 
     assert hasattr(colorsys, "rgb_to_hls")

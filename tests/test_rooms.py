@@ -12,20 +12,20 @@ LOWER = {"ir", "cost", "rewrite", "pipeline", "source", "importing", "files", "u
 COMPILING = LOWER | {"frontend", "hlo", "backend", "patterns"}
 
 MAY_IMPORT = {
-    "ir": {"source", "child"},
+    "ir": {"source", "files", "child"},
     "source": set(),
     "importing": {"source"},
     "files": set(),
     "units": set(),
     "display": set(),
     "child": set(),
-    "cost": {"ir"},
+    "cost": {"ir", "files"},
     "rewrite": {"ir", "cost"},
     "pipeline": {"ir", "rewrite", "cost", "display", "importing", "units"},
     "passes": {"ir", "rewrite", "cost", "patterns"},
     "frontend": {"ir", "source", "importing", "files"},
     "patterns": {"ir", "rewrite", "pipeline"},
-    "hlo": {"cost", "source"},
+    "hlo": {"cost", "source", "files"},
     "backend": COMPILING,
     "check": COMPILING | {"passes", "child"},
     "tools.report": COMPILING,

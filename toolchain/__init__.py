@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from . import ir as ir
     from .backend.artifacts.loading import LoadedProgram, load
     from .backend.artifacts.saving import save
-    from .backend.hook import enable, use
+    from .backend.hook import disable, enable, use
     from .backend.jit import jit
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .tools.bucket.bucket import bucket
     from .tools.debug.finding import NanError
     from .tools.debug.locate import locate_nans
+    from .tools.diff.functions import diff
     from .tools.doctor import doctor
     from .tools.explain.log import assert_compiles, explain
     from .tools.report.report import Report, report
@@ -60,6 +61,8 @@ __all__ = [
     "approximates",
     "assert_compiles",
     "bucket",
+    "diff",
+    "disable",
     "doctor",
     "enable",
     "exact",
@@ -84,7 +87,7 @@ __all__ = [
 _NAMES = {
     "backend.artifacts.loading": ("LoadedProgram", "load"),
     "backend.artifacts.saving": ("save",),
-    "backend.hook": ("enable", "use"),
+    "backend.hook": ("disable", "enable", "use"),
     "backend.jit": ("jit",),
     "backend.lowered": ("CrossExecutable", "Executable", "Lowered", "lower"),
     "check.verify": ("verify",),
@@ -98,6 +101,7 @@ _NAMES = {
     "tools.bucket.bucket": ("bucket",),
     "tools.debug.finding": ("NanError",),
     "tools.debug.locate": ("locate_nans",),
+    "tools.diff.functions": ("diff",),
     "tools.doctor": ("doctor",),
     "tools.explain.log": ("assert_compiles", "explain"),
     "tools.notebook": ("load_ipython_extension", "unload_ipython_extension"),  # for %load_ext jxc

@@ -1,12 +1,20 @@
-"""Reading and writing whole files and standard streams, with errors that name the file."""
+"""Reading and writing whole files and standard streams, with errors that name the file.
+
+A file may be damaged, or made to do harm. `parse_json` and `from_json` are the only readers of JSON
+that another program wrote: they raise nothing but a `ValueError` that says what is wrong.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import IO, Any, get_args, get_origin, get_type_hints
 
 from .errors import UsageError, did_you_mean
 
@@ -28,20 +36,123 @@ def read_input(file: str) -> bytes:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
-def read_json(file: str) -> Any:
+MOST_DEPTH = 500
+"""Levels of nesting that JSON may have: half of Python's limit on recursion, so that functions that
+call themselves for each level do not reach it."""
+
+
+def read_json(file: str | Path) -> Any:
     """The value in a JSON file.
 
     Raises:
         UsageError: the file cannot be read, or is not JSON.
     """
-    import json
-
     try:
-        return json.loads(Path(file).read_text(encoding="utf-8"))
+        return parse_json(Path(file).read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror or error}") from None
     except ValueError as error:
         raise UsageError(f"{file} is not JSON: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text, which may come from anywhere.
+
+    Raises:
+        ValueError: it is not JSON, is not UTF-8, nests more than `MOST_DEPTH` levels, or has an
+            integer of more digits than Python converts.
+    """
+    import json
+
+    try:
+        value = json.loads(text if isinstance(text, str) else text.decode())
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        most = sys.get_int_max_str_digits()
+        raise ValueError(f"an integer has more than {most} digits") from None
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        level = [each for whole in level for each in _parts(whole)]
+        if not level:
+            return value
+    raise ValueError(_TOO_DEEP)
+
+
+_TOO_DEEP = f"it nests more than {MOST_DEPTH} levels"
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """The lists and objects directly inside a value of JSON."""
+    if not isinstance(value, (dict, list)):
+        return ()
+    inside = value.values() if isinstance(value, dict) else value
+    return [each for each in inside if isinstance(each, (dict, list))]
+
+
+def from_json(kind: Any, value: Any, where: str = "") -> Any:
+    """A value of parsed JSON as a value of a type.
+
+    Args:
+        kind: a dataclass, whose fields are the keys of an object; `tuple[X, ...]`, `tuple[X, Y]`
+            or `Mapping[str, X]` of such types, `X | Y`, str, int, float, bool, None, or Any.
+        value: of `parse_json`. An object may have more keys than the dataclass has fields.
+        where: the position of `value`, for messages.
+
+    Raises:
+        ValueError: the value is of another type; the message says where, and what was expected.
+    """
+    origin, inside = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin is UnionType:
+        for each in inside:
+            with suppress(ValueError):
+                return from_json(each, value, where)
+    if is_dataclass(kind) and type(value) is dict:
+        return _record(kind, value, where)
+    if origin is tuple and type(value) is list:
+        kinds = inside[:1] * len(value) if inside[1:] == (...,) else inside
+        if len(kinds) != len(value):
+            raise ValueError(f"expected {len(kinds)} values{_at(where)}, found {len(value)}")
+        pairs = enumerate(zip(kinds, value, strict=True))
+        return tuple(from_json(each, part, f"{where}[{i}]") for i, (each, part) in pairs)
+    if origin is Mapping and type(value) is dict:
+        return {key: from_json(inside[1], each, f"{where}.{key}") for key, each in value.items()}
+    if kind is float and type(value) is int and abs(value) < sys.float_info.max:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"expected {_named(kind)}{_at(where)}, found {_named(type(value))}")
+    return value
+
+
+def _record(kind: Any, value: dict[str, Any], where: str) -> Any:
+    """A dataclass from an object of JSON."""
+    kinds = get_type_hints(kind)
+    for each in fields(kind):
+        is_needed = each.default is MISSING and each.default_factory is MISSING
+        if each.name not in value and is_needed:
+            raise ValueError(f"expected the key {each.name!r}{_at(where)}, found none")
+    given = {each.name: value[each.name] for each in fields(kind) if each.name in value}
+    made = {name: from_json(kinds[name], v, f"{where}.{name}") for name, v in given.items()}
+    return kind(**made)
+
+
+def _at(where: str) -> str:
+    return f" at {where.removeprefix('.')[:80]}" if where else ""
+
+
+def _named(kind: Any) -> str:
+    """The word of JSON for a type of Python."""
+    words = {dict: "an object", Mapping: "an object", list: "an array", tuple: "an array"}
+    words |= {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
+    if get_origin(kind) is UnionType:
+        return " or ".join(map(_named, get_args(kind)))
+    return "an object" if is_dataclass(kind) else words.get(get_origin(kind) or kind, "null")
 
 
 def read_arrays(file: str | Path, member: str | None = None) -> Any:
@@ -179,9 +290,10 @@ def require_folder(folder: str) -> None:
         raise UsageError(f"{folder}: cannot create this folder: permission denied")
 
 
-def _replace_file(path: Path, raw: bytes) -> None:
-    import tempfile  # takes 8 ms
+_NEW = ".jxc-new"  # the content of a file before it is renamed
 
+
+def _replace_file(path: Path, raw: bytes) -> None:
     path = Path(os.path.realpath(path))  # the target of a link is replaced, the link stays
     try:
         if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
@@ -189,12 +301,44 @@ def _replace_file(path: Path, raw: bytes) -> None:
             return
         os.umask(umask := os.umask(0))  # the only way to read it
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
-            temporary.write(raw)
-        try:
-            os.chmod(temporary.name, mode)
-            os.replace(temporary.name, path)
-        finally:
-            Path(temporary.name).unlink(missing_ok=True)
+        with _new_file(path.parent) as file:
+            try:
+                file.write(raw)
+                file.flush()
+                os.chmod(file.name, mode)
+                if os.name == "nt":  # which renames no open file
+                    file.close()
+                os.replace(file.name, path)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None
+
+
+def _new_file(folder: Path) -> IO[bytes]:
+    """An empty file in a folder, to be renamed.
+
+    It has the same name in each process, so that the file of a process that was killed is used by
+    the next one. A lock, which the system releases when a process ends, protects it. The name is a
+    random one where another process holds the lock, or the file system has no locks.
+    """
+    import tempfile  # takes 8 ms
+
+    path = str(folder / _NEW)
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        file = open(path, "wb", opener=lambda name, _: os.open(name, flags, 0o600))  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found, here = os.fstat(file.fileno()), os.lstat(path)
+            if (found.st_ino, found.st_uid, found.st_nlink) == (here.st_ino, os.geteuid(), 1):
+                file.truncate()
+                return file
+        except OSError:
+            file.close()
+            raise
+        file.close()
+    return tempfile.NamedTemporaryFile(dir=folder, prefix=f"{_NEW}-", delete=False)

@@ -26,8 +26,9 @@ def import_file(path: Path, *, isolated: bool = False) -> ModuleType:
 
     Args:
         path: an existing file.
-        isolated: do not make the folder of a file outside of packages importable, and give its
-            module a name that no import statement has, so that it hides no other module.
+        isolated: hide no module by a file outside of packages or by those beside it: its module
+            gets a name that no import statement has, and its folder is first on the path while it
+            is imported only, and last from then on.
 
     Raises:
         UsageError: the file is not Python source.
@@ -37,13 +38,25 @@ def import_file(path: Path, *, isolated: bool = False) -> ModuleType:
     root, name = _package_root(path)
     is_member = root != path.parent
     if isolated and not is_member:
-        name = f"jxc_loaded_{name}"
-    else:
-        make_importable(str(root))
-        if str(path.parent) not in sys.path:  # in a package: last, to shadow no other module
-            sys.path.append(str(path.parent))
+        with _importable_first(str(root)), naming_the_line(path):
+            return _execute(path, f"jxc_loaded_{name}")
+    make_importable(str(root))
+    if str(path.parent) not in sys.path:  # in a package: last, to shadow no other module
+        sys.path.append(str(path.parent))
     with naming_the_line(path):
         return importlib.import_module(name) if is_member else _execute(path, name)
+
+
+@contextmanager
+def _importable_first(folder: str) -> Iterator[None]:
+    """Put a folder first on the path for the block, and last from then on."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
 
 
 def make_importable(folder: str) -> None:

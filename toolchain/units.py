@@ -1,7 +1,8 @@
-"""Sizes, counts and times as text: "12GiB", "2e12", "3T", "1.24 ms"."""
+"""Sizes, counts and times as text: "12GiB", "2e12", "3T", "1.24 ms"; the width of text."""
 
 from __future__ import annotations
 
+import os
 import re
 
 from .errors import UsageError
@@ -64,3 +65,21 @@ def _show(amount: float, step: int, units: tuple[str, ...], space: str) -> str:
         amount /= step
         power += 1
     return f"{amount:.4g}{space}{units[power]}".rstrip()
+
+
+def stated_columns() -> int | None:
+    """The width that the environment variable COLUMNS states; None if it is not a usable number."""
+    text = os.environ.get("COLUMNS", "")
+    is_number = text.isascii() and text.isdecimal() and len(text) < 6  # wider than any terminal
+    return (int(text) or None) if is_number else None
+
+
+def text_width(otherwise: int, descriptor: int = 1) -> int:
+    """The width of text: what COLUMNS states, that of the terminal, or `otherwise` without one."""
+    if (stated := stated_columns()) is not None:
+        return stated
+    return (
+        os.get_terminal_size(descriptor).columns or otherwise
+        if os.isatty(descriptor)
+        else otherwise
+    )

@@ -10,7 +10,7 @@
 // RUN: %jxc verify %S/Inputs/zero.mlir %S/Inputs/zero_added.mlir --contract reassociates | FileCheck %s --check-prefix=LOOSE
 // RUN: not %jxc verify %S/Inputs/zero.mlir %S/Inputs/zero_added.mlir | FileCheck %s --check-prefix=STRICT
 
-// SAME: @main: same (exact) on normal (interpreter), edge (interpreter), small (interpreter) [9 draws, 6 with other sizes]
+// SAME: @main: same (exact) on normal (interpreter), edge (interpreter), small (interpreter) [9 draws, 6 with other sizes, 1 of 1 rewrites in place]
 // TWO: @main: same (exact) on {{.*}} [3 draws]
 // WRONG: @main: differs (exact): output 0[0]: expected {{.*}}, found {{.*}} (4 of 4 elements differ), on normal arguments:
 // WRONG-NEXT: argument 0: float32[4]

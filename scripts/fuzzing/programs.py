@@ -16,8 +16,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from jxc.check import CannotRun, Interpreter, compare_modules
+from jxc.check.bisect import bisect
 from jxc.check.compare import Comparison
-from jxc.check.verify import bisect, contract_of
+from jxc.check.verify import contract_of
 from jxc.errors import JxcError
 from jxc.ir import clone_module, count_ops, make_context, read_module, write_text
 from jxc.pipeline import run_pipeline

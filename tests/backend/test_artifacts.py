@@ -124,16 +124,30 @@ def test_loaded_program_names_wrong_arguments(saved):
         program(args[0], jnp.ones((2, 2)), *args[2:], **kwargs)
 
 
-def edited_header(path, to, **changes):
-    """The file with other fields in its header, and a correct checksum."""
+def parts_of(path):
+    """The header of a file as an object, and the executable."""
     raw = path.read_bytes()
     start = len(MAGIC) + 4
     end = start + int.from_bytes(raw[start - 4 : start], "little")
-    record = {**json.loads(raw[start:end]), **changes}
+    return json.loads(raw[start:end]), raw[end:]
+
+
+def edited_header(path, to, **changes):
+    """The file with other fields in its header, and a correct checksum."""
+    record, executable = parts_of(path)
+    record |= changes
     del record["sha256"]
-    header = json.dumps({**record, "sha256": checksum(record, raw[end:])}).encode()
-    to.write_bytes(MAGIC + len(header).to_bytes(4, "little") + header + raw[end:])
+    header = json.dumps({**record, "sha256": checksum(record, executable)}).encode()
+    to.write_bytes(MAGIC + len(header).to_bytes(4, "little") + header + executable)
     return to
+
+
+def nested(depth):
+    """The nesting of an empty list in so many lists, as a header has it."""
+    tree = {"list": []}
+    for _ in range(depth):
+        tree = {"list": [tree]}
+    return tree
 
 
 @pytest.mark.parametrize(
@@ -144,13 +158,36 @@ def edited_header(path, to, **changes):
         ({"machine": {"architecture": "vax"}}, ArtifactError, "architecture vax"),
         ({"platform": "tpu", "target": "tpu:v5e:2x2"}, MissingTargetError, "finds no TPU here"),
         ({"device_kind": "H100"}, MissingTargetError, "and this machine has a cpu"),
-        ({"devices": 8}, MissingTargetError, "for 8 devices, and JAX finds 4 here: XLA_FLAGS="),
-        ({"arguments": None}, ArtifactError, "damaged"),
+        (
+            {"devices": 8, "mesh": {"x": 8}},
+            MissingTargetError,
+            "for 8 devices, and JAX finds 4 here: XLA_FLAGS=",
+        ),
+        ({"arguments": None}, ArtifactError, "expected an array at arguments, found null"),
+        ({"devices": 8}, ArtifactError, "expected one device for each position of its mesh"),
+        ({"machine": {"features": [[1]]}}, ArtifactError, "a string or an array at machine.feat"),
+        ({"x64": 1}, ArtifactError, "expected true or false at x64, found an integer"),
+        ({"argument_tree": {"dict": 3}}, ArtifactError, "expected a nesting of its arrays"),
+        ({"argument_tree": [[]]}, ArtifactError, "expected a nesting of its arrays"),
+        ({"result_tree": "*"}, ArtifactError, "expected a nesting of all of its arrays"),
+        ({"result_tree": nested(300)}, ArtifactError, "it nests more than 500 levels"),
     ],
 )
 def test_load_rejects_other_versions_machines_and_devices(saved, tmp_path, changes, error, says):
     with pytest.raises(error, match=says):
         load(edited_header(saved[0], tmp_path / "edited.jxc", **changes))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"shape": [-1]}, {"shape": [10**30]}, {"dtype": "zzz"}, {"dtype": "key<zzz>"}],
+    ids=str,
+)
+def test_load_rejects_arrays_that_do_not_exist(saved, tmp_path, change):
+    first, *rest = parts_of(saved[0])[0]["arguments"]
+    arguments = [{**first, **change}, *rest]
+    with pytest.raises(ArtifactError, match="is damaged: its header describes no program: "):
+        load(edited_header(saved[0], tmp_path / "edited.jxc", arguments=arguments))
 
 
 def test_load_rejects_a_processor_with_fewer_features(saved, tmp_path):

@@ -86,6 +86,68 @@ def test_enable_reaches_threads_and_use_overrides_it():
     check(jax.jit(program)(X), np.sin)
 
 
+def in_thread(function, name="worker"):
+    """Run a function in a new thread, to its end."""
+    thread = threading.Thread(target=function, name=name)
+    thread.start()
+    thread.join()
+
+
+def compiles(function=program):
+    return jax.jit(lambda x: function(x))(X)
+
+
+def test_use_warns_once_of_a_thread_that_it_leaves_out():
+    with pytest.warns(JxcWarning) as caught, jxc.use(PIPELINE):
+        for _ in range(2):
+            in_thread(compiles)
+    (message,) = [str(each.message) for each in caught]
+    assert "in thread 'MainThread', and does not apply to thread 'worker'" in message
+    assert "compiles 'jit__lambda' with plain JAX. Use jxc.enable" in message
+
+
+def test_use_is_silent_on_threads_that_choose_and_programs_that_it_skips(recwarn):
+    def chooses():
+        with jxc.use(None):
+            compiles()
+
+    with jxc.use(PIPELINE):
+        in_thread(chooses)
+    with jxc.use("O2"):
+        in_thread(lambda: compiles(lambda x: x + 1))  # tiny
+    with jxc.use(None):
+        in_thread(compiles)
+    assert [each for each in recwarn if each.category is JxcWarning] == []
+
+
+def test_use_that_is_not_entered_warns_at_its_line():
+    with pytest.warns(JxcWarning, match=r"jxc.use\('O2'\) was not entered, and has no") as caught:
+        jxc.use("O2")
+    assert caught[0].filename == __file__
+
+
+def test_use_that_is_entered_or_fails_is_silent(recwarn):
+    with jxc.use(PIPELINE):
+        pass
+    block = jxc.use("O2")
+    block.__enter__()
+    block.__exit__()
+    del block
+    with pytest.raises(jxc.JxcError):
+        jxc.use("no-such-pass")
+    assert [each for each in recwarn if each.category is JxcWarning] == []
+
+
+def test_disable_ends_enable():
+    jxc.enable(PIPELINE)
+    try:
+        check(compiles(), np.cos)
+        jxc.disable()
+        check(compiles(), np.sin)
+    finally:
+        jxc.enable(None)
+
+
 def test_use_stays_on_its_thread():
     results = {}
     with jxc.use(PIPELINE):
@@ -139,7 +201,18 @@ def test_print_of_a_log_is_a_table_and_repr_one_line():
     assert repr(log) == "<jxc log: rewritten programs: 1, rewrites: 1 by sine-to-cosine>"
     header, row = str(log).splitlines()
     assert header.split() == ["program", "pipeline", "ops", "rules"]
+    assert row == row.rstrip()
     assert row.startswith("jit__lambda") and row.endswith("sine-to-cosine 1")
+
+
+def test_print_of_a_log_fits_into_the_width(monkeypatch):
+    with jxc.use([*PIPELINE, "O2", *["cse"] * 30]) as log:
+        compiles()
+        compiles(lambda x: jax.nn.softmax(jnp.tanh(-(-program(x)))) + jnp.zeros((5, *x.shape)))
+    for columns in ("80", "120"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert max(map(len, str(log).splitlines())) <= int(columns)
+        assert all(name in str(log) for name in log.hits)
 
 
 # Blocks that overlap: JAX keeps the choice for each thread

@@ -16,7 +16,9 @@ from jaxlib.mlir.ir import Value
 
 import jxc
 from jxc.backend import pass_code
+from jxc.backend.pass_cache import PassCache
 from jxc.backend.store import Store
+from jxc.ir import make_context
 from jxc.pipeline import make_pipeline
 
 PROGRAM = """
@@ -80,6 +82,14 @@ def test_jxc_pipeline_and_jxc_jit_use_the_cache(tmp_path):
     assert run(tmp_path, program)[:2] == ["True", "False"]
 
 
+FOREIGN = [
+    b'{"steps": []}\nML\xefR',
+    b"[" * 100_000 + b"\n",
+    b'{"steps": 1, "ops": []}\n',
+    b"\xff\n",
+]
+
+
 @pytest.mark.parametrize("damage", [b"", b"text", "truncated", "foreign"])
 def test_a_damaged_entry_is_ignored_and_replaced(tmp_path, damage):
     run(tmp_path)
@@ -88,11 +98,19 @@ def test_a_damaged_entry_is_ignored_and_replaced(tmp_path, damage):
     if damage == "truncated":
         path.write_bytes(whole[:-10])
     elif damage == "foreign":
-        Store(path.parent, 10_000).put(path.stem, b'{"steps": []}\nML\xefR')
+        Store(path.parent, 10_000).put(path.stem, FOREIGN[0])
     else:
         path.write_bytes(damage)
     assert run(tmp_path)[0] == "False"
     assert run(tmp_path)[:2] == ["True", "False"]
+
+
+@pytest.mark.parametrize("data", FOREIGN, ids=["module", "deep", "types", "bytes"])
+def test_an_entry_of_other_contents_is_removed(tmp_path, data):
+    store = Store(tmp_path, 1_000_000)
+    assert store.put("entry", data)
+    assert PassCache(store, "entry").read(make_context()) is None
+    assert store.entries() == []
 
 
 def test_processes_at_the_same_time_share_the_cache(tmp_path):

@@ -10,8 +10,10 @@ import pytest
 from jaxlib.mlir import ir
 
 from jxc.check import compare_modules
+from jxc.check.in_place import check_in_place
 from jxc.check.inputs import KINDS, CannotRun
-from jxc.check.modules import entry_names, function_text, static_pairs, with_main
+from jxc.check.modules import entry_names, function_text, is_dynamic, static_pairs, with_main
+from jxc.pipeline import make_pipeline
 
 from ..lit_cases import FILES, FOLDER, Rewritten, Run, rewrite, runs
 
@@ -19,6 +21,7 @@ RUNS = [run for file in FILES for run in runs(file)]
 ZEROS_KEPT = "recurrences_gradient"
 """The gradient of the first rate is 0. The tree multiplies 0 by rates, which may be infinite."""
 checked: Counter[str] = Counter()
+in_place: Counter[str] = Counter()  # rewrites
 not_run: list[str] = []
 through_xla: Counter[str] = Counter()  # why the interpreter did not run them
 
@@ -38,6 +41,20 @@ def test_lit_modules_keep_their_results(run: Run) -> None:
                 not_run.append(f"{where}: only on finite arguments, as it multiplies 0 by rates")
             chosen = ("normal",) if name == ZEROS_KEPT else kinds
             _check(where, before, after, rewritten, chosen)
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if not run.context.assumptions], ids=_id)
+def test_rewrites_of_lit_modules_are_right_in_place(run: Run) -> None:
+    for piece in run.pieces():
+        before = rewrite(piece, run).before
+        for name in entry_names(before):
+            program = with_main(before, name)
+            if name == ZEROS_KEPT or is_dynamic(program):
+                continue
+            pipeline = make_pipeline(run.pipeline)
+            found = check_in_place(program, pipeline, run.context, 2.5, lambda: False)
+            in_place.update({"checked": found.checked, "applied": found.applied})
+            assert not found.wrong, f"{run.file.name} @{name}: {found.wrong} {found.report}"
 
 
 def _changed(rewritten: Rewritten) -> Iterator[tuple[str, ir.Module, ir.Module]]:
@@ -80,6 +97,8 @@ def test_most_lit_modules_were_compared(capsys: pytest.CaptureFixture[str]) -> N
             print(f"  {line}")
         for reason, count in through_xla.items():
             print(f"  {count} through XLA: {reason}")
+        print(f"rewrites run in place: {in_place['checked']} of {in_place['applied']}")
+    assert in_place["checked"] > in_place["applied"] // 2, "too few rewrites were run in place"
     assert len(not_run) <= sum(checked.values()) // 10, "too many modules cannot be run"
 
 

@@ -10,10 +10,16 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, SineOp
 
 import jxc
 from jxc.check import compare_modules
+from jxc.check.bisect import blame
 from jxc.check.compare import Deadline
 from jxc.check.fill import operands_of
-from jxc.check.verify import blame, verify_pipeline
-from jxc.ir import build, make_context, read_module
+from jxc.check.in_place import check_in_place
+from jxc.check.inputs import CannotRun
+from jxc.check.reference import RationedInterpreter, interpreter_seconds
+from jxc.check.run import Interpreter, shared_interpreter
+from jxc.check.verify import verify_modules, verify_pipeline
+from jxc.ir import build, clone_module, make_context, read_module
+from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
 from scripts.variants import try_rule
 
@@ -182,6 +188,56 @@ def test_verify_rejects_an_approximation_beyond_its_ulps():
     assert jxc.verify(jnp.sin, X, pipeline=[sine_off_by(4, promised=5)]).agrees
 
 
+def rounded_again(x):
+    return jnp.sin(x * 3) + 5 * x
+
+
+def in_a_loop(x):
+    return jax.lax.scan(lambda carry, each: (jnp.sin(carry) + 9, each), x[0], x)[0]
+
+
+def in_a_branch(x):
+    return jax.lax.cond(x[0] * x[0] >= 0, lambda y: jnp.sin(y) + 9, lambda y: y, x)
+
+
+@pytest.mark.parametrize("program", [rounded_again, in_a_loop, in_a_branch])
+def test_an_error_that_the_next_rounding_hides_is_found_in_place(program):
+    module = jxc.lower(program, X).module
+    wrong, context = make_pipeline([sine_off_by(4, promised=1)]), PassContext()
+    after = clone_module(module)
+    run_pipeline(after, wrong, context)
+    assert verify_modules(module, after, contract=jxc.approximates(ulps=1))[0].agrees
+    [verdict] = verify_pipeline(module, wrong)
+    assert not verdict.agrees
+    text = str(verdict)
+    assert "rule sine-plus-ulps at " in text and "test_verify.py:" in text
+    assert "on the values that reach it" in text
+    [verdict] = verify_pipeline(module, [sine_off_by(4, promised=5)])
+    assert verdict.rewrites == (1, 1) and not verdict.wrong, str(verdict)
+    if program is rounded_again:
+        assert verdict.agrees and "1 of 1 rewrites in place" in str(verdict)
+
+
+def test_a_rewrite_that_the_program_does_not_reach_is_not_run_in_place():
+    def never(x):
+        return jax.lax.cond(jnp.isinf(x[0]) & ~jnp.isinf(x[0]), jnp.sin, jnp.cos, x)
+
+    found = check_in_place(
+        jxc.lower(never, X).module,
+        make_pipeline([sine_off_by(4, promised=1)]),
+        PassContext(),
+        1.0,
+        lambda: False,
+    )
+    assert (found.checked, found.applied, found.wrong) == (0, 1, "")
+
+
+def test_values_that_nothing_uses_are_not_compared_in_place():
+    low = jxc.lower(lambda x: jax.lax.sort((x, -x), num_keys=1)[0], X)
+    [verdict] = verify_pipeline(low.module, "simplify")
+    assert verdict.agrees, str(verdict)
+
+
 def test_try_rule_rejects_an_approximation_beyond_its_ulps():
     module = jxc.lower(jnp.sin, X).module
     assert try_rule(sine_off_by(4, promised=1), module, PassContext()).difference
@@ -213,6 +269,40 @@ def test_verify_runs_a_large_loop_on_xla():
     assert verdict.agrees
     assert set(verdict.report.runs.values()) == {"xla"}
     assert "the interpreter would take about" in next(iter(verdict.report.reasons.values()))
+
+
+def test_the_interpreter_runs_edge_values_first_where_its_budget_is_small(monkeypatch):
+    module = jxc.lower(lambda x, y: x @ y, np.ones((8, 64), np.float32), X.repeat(8)).module
+    kinds = []
+
+    class Counted(Interpreter):
+        def run(self, module, inputs):
+            kinds.append("edge" if np.isnan(inputs[0]).any() else "other")
+            return shared_interpreter().run(module, inputs)
+
+    monkeypatch.setattr(jxc.check.verify, "shared_interpreter", Counted)
+    for runs, by in [(2, "interpreter, xla"), (18, "interpreter")]:
+        budget = (runs + 0.5) * interpreter_seconds(module)
+        monkeypatch.setattr(jxc.check.verify, "INTERPRETER_BUDGET_S", budget)
+        kinds.clear()
+        [verdict] = verify_modules(module, module)
+        assert verdict.agrees and verdict.draws == 9
+        assert kinds.count("edge") == min(runs, 6) and len(kinds) == runs, kinds
+        assert verdict.report.runs["edge"] == by
+
+
+def test_a_run_that_is_longer_than_estimated_is_charged_in_full():
+    class Slow(Interpreter):
+        def run(self, module, inputs):
+            self.spent_s += 3.0
+            return inputs
+
+    module = jxc.lower(jnp.sin, X).module
+    rationed = RationedInterpreter(Slow(), budget_s=2.0, draws=1)
+    assert rationed.affords(1.0, is_edge=False) and rationed.run(module, [X]) == [X]
+    assert not rationed.affords(0.0, is_edge=True)
+    with pytest.raises(CannotRun, match="its budget is 2 s"):
+        rationed.run(module, [X])
 
 
 def test_verify_names_the_functions_not_checked_within_the_time_limit():

@@ -3,9 +3,9 @@
 from jxc.backend.targets import find_target
 from jxc.source import SourceLine
 from jxc.tools.profile.build import build
+from jxc.tools.profile.events import HostSpan, OpRun, ProgramRun, StepSpan, Trace
 from jxc.tools.profile.recorded import CompileSpan, Recorded
 from jxc.tools.profile.sampler import Sample
-from jxc.tools.profile.trace import HostSpan, OpRun, ProgramRun, StepSpan, Trace
 
 HLO = """HloModule jit_step, is_scheduled=true
 
@@ -74,6 +74,6 @@ def made(folder, *, steps=10, kernels=1, name="train.py", dot_ms=4, jitter=0):
         compiling=[CompileSpan(trace.started, trace.started + MS)],
         called={"jit_step": SourceLine(str(path), 4, "<module>")},
         compiled=1,
-        overhead_seconds=0.0,
+        overhead=1.0,
     )
     return build(recorded, find_target("cpu").device)

@@ -10,6 +10,7 @@ import pytest
 from jax.sharding import NamedSharding, PartitionSpec as P
 
 import jxc
+from jxc.tools.bucket.sizes import bucket_of, propose_shapes
 from jxc.tools.explain import functions
 
 from .explaining import explained, ones
@@ -50,6 +51,30 @@ def test_varying_dimensions_of_several_arguments_are_one_clause():
         "step was compiled 3 times, because the first dimension of batch['x'] and batch['y'] "
         "varied: 4, 5, 6"
     )
+
+
+def test_dimensions_that_vary_on_their_own_get_sizes_with_as_many_programs_as_it_says():
+    step = jax.jit(lambda x: x.sum())
+    rng = np.random.default_rng(0)
+    seen = [tuple(map(int, rng.integers(3, (60, 30)))) for _ in range(21)]
+    fix = explained(lambda: [step(ones(*shape)) for shape in seen]).fix
+    sizes, programs, waste = propose_shapes(seen, [[0, 1]])
+    first, second = (" or ".join(str(each)[1:-1].rsplit(", ", 1)).strip(",") for each in sizes)
+    assert fix == (
+        f"Pad the first dimension of x to {first}; and the second dimension of x to {second}: "
+        f"{programs} programs instead of {len(set(seen))}, with {waste:.0%} padding. "
+        "Mask the padding."
+    )
+    step.clear_cache()
+    with jxc.assert_compiles(programs):
+        for shape in seen:
+            step(ones(*map(bucket_of, shape, sizes)))
+
+
+def test_two_calls_that_differ_in_two_dimensions_are_not_bucketed():
+    step = jax.jit(lambda x: x.sum())
+    assert "bucket" not in explained(lambda: [step(ones(3, 4)), step(ones(5, 6))]).fix
+    assert "bucket" in explained(lambda: [step(ones(5, 7)), step(ones(6, 7))]).fix
 
 
 def test_smaller_last_batch_is_recognized():

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import json
+import math
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import jxc
-from jxc.tools.explain.groups import padding_waste, propose_sizes
+from jxc.tools.bucket.sizes import bucket_of, padding_waste, propose_shapes, propose_sizes
 
 from .explaining import ones
 
@@ -252,3 +253,25 @@ def test_propose_sizes_of_one_size_and_of_none():
     assert propose_sizes([32, 32, 32]) == (32,)
     assert propose_sizes([]) == ()
     assert padding_waste([3, 4], [4]) == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+@pytest.mark.parametrize("of_arrays", [[[0, 1]], [[0], [1]]], ids=["one array", "two arrays"])
+def test_propose_shapes_counts_the_programs_and_the_padding(of_arrays, most):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        seen = [tuple(map(int, rng.integers(1, 70, 2))) for _ in range(int(rng.integers(2, 30)))]
+        sizes, programs, waste = propose_shapes(seen, of_arrays, most)
+        padded = [tuple(map(bucket_of, shape, sizes)) for shape in seen]
+        assert programs == len(set(padded)) <= most
+        elements = [
+            sum(math.prod(shape[at] for at in own) for shape in shapes for own in of_arrays)
+            for shapes in (seen, padded)
+        ]
+        assert waste == pytest.approx(1 - elements[0] / elements[1])
+
+
+def test_propose_shapes_of_many_dimensions_gives_some_one_size():
+    seen = [(i, 2 * i, 30 - i, i + 1, 9 - i) for i in range(1, 9)]
+    sizes, programs, _ = propose_shapes(seen, [range(5)])
+    assert [len(each) for each in sizes[3:]] == [1, 1] and programs <= 4

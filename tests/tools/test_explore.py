@@ -3,10 +3,12 @@
 import http.client
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from urllib.parse import quote
 
 import pytest
 
@@ -279,11 +281,11 @@ def test_layout_of_no_nodes_is_empty():
 # The server
 
 
-def get(server, path, **headers):
+def get(server, path, *more, method="GET", **headers):
     """The status, headers and text of a response."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=WAIT_SECONDS)
-    connection.putrequest("GET", path, skip_host="Host" in headers)
-    for name, value in headers.items():
+    connection.putrequest(method, path, skip_host="Host" in headers)
+    for name, value in (*headers.items(), *more):
         connection.putheader(name, value)
     connection.endheaders()
     response = connection.getresponse()
@@ -311,15 +313,54 @@ def test_server_refuses_requests_without_token_or_from_elsewhere(server):
     assert get(server, page, **{"Sec-Fetch-Site": "cross-site"})[0] == 403
 
 
+def test_server_refuses_a_second_header_from_elsewhere(server):
+    page, here = f"/{server.token}/", f"127.0.0.1:{server.server_port}"
+    for first, second in (("evil.example", here), (here, "evil.example"), (here, here)):
+        assert get(server, page, ("Host", second), Host=first)[0] == 403
+    origins = {"Origin": f"http://{here}"}
+    assert get(server, page, ("Origin", "http://evil.example"), **origins)[0] == 403
+    sites = {"Sec-Fetch-Site": "same-origin"}
+    assert get(server, page, ("Sec-Fetch-Site", "cross-site"), **sites)[0] == 403
+
+
+@pytest.mark.parametrize("path", ["http://[", "//[::1", "/%ff\udcff"])
+def test_server_refuses_malformed_paths(server, path):
+    line = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.server_port), WAIT_SECONDS) as connection:
+        connection.sendall(line.encode(errors="surrogateescape"))
+        assert connection.recv(12) == b"HTTP/1.0 403"
+
+
 @pytest.mark.parametrize("path", ["explored.py", "../explored.py", "%2e%2e/x", "explore.js.j2"])
 def test_server_serves_no_other_file(server, path):
     assert get(server, f"/{server.token}/{path}")[0] == 404
 
 
 def test_server_answers_get_requests_only(server):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=WAIT_SECONDS)
-    connection.request("POST", f"/{server.token}/show", "a=O2")
-    assert connection.getresponse().status == 501
+    for method in ("POST", "PUT", "HEAD", "OPTIONS", "FOO"):
+        status, headers, _ = get(server, f"/{server.token}/show?a=O2", method=method)
+        assert (status, headers["Allow"]) == (405, "GET")
+        assert get(server, "/show?a=O2", method=method)[0] == 403
+        here = {"Host": "evil.example"}
+        assert get(server, f"/{server.token}/show", method=method, **here)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "graph?a=O0&lines=1&stage=0/{}",
+        "graph?a=O0&lines=1&stage={}/0",
+        "graph?a=O0&stage=0/0&lines={}",
+        "graph?a=O0&stage=0/0&lines=1-{}",
+        "show?a=O0&a.step={}",
+        "compile?a=O0&b=O0&b.step={}",
+    ],
+)
+def test_server_refuses_numbers_that_are_no_numbers(server, query):
+    for number in ("1" * 5000, "\u00b2", "-1", "1" * 40):
+        status, _, text = get(server, f"/{server.token}/{query.format(quote(number))}")
+        failure = json.loads(text)["failure"]
+        assert status == 200 and "expected" in failure and len(failure) < 200
 
 
 def test_server_reports_what_is_wrong_with_a_request(server):

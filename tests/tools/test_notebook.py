@@ -41,6 +41,9 @@ with progress("work <b>", delay=0.1) as show:
     time.sleep(1)""",
     "after": "jxc.use('O2').__class__.__name__, jax.jit(lambda x: x - 0)(3)",
     "cell names": "jxc.doctor(halves, jnp.ones((512, 64)))",
+    "passes": "%%jxc -p simplify,cse\njax.jit(lambda x: x + 0)(jnp.arange(4));",
+    "number": "%%jxc -O1 --strict\njax.jit(lambda x: -(-x).T.T @ x)(jnp.ones((9, 9)));",
+    "wrong number": "%%jxc -O7\nnot_run = 1",
 }
 
 
@@ -101,6 +104,12 @@ def test_cell_runs_under_the_pipeline_and_shows_rewrites(cells):
 def test_level_chooses_the_pipeline_and_a_semicolon_hides_the_value(cells):
     (log,) = texts(cells["level"])
     assert "simplify,cse" in log
+
+
+def test_options_of_the_command_line_choose_the_pipeline(cells):
+    assert "simplify,cse" in texts(cells["passes"])[0]
+    assert "O1 strict" in texts(cells["number"])[0]
+    assert "unknown pass or level 'O7'" in texts(cells["wrong number"])[0]
 
 
 def test_explain_shows_why_a_function_was_compiled_again(cells):

@@ -108,7 +108,7 @@ def test_other_files_and_options_are_refused(files, tmp_path):
     (tmp_path / "y.json").write_text("text")
     for words, message in (
         ([files[0]], "expected two files"),
-        ([files[0], str(tmp_path / "x.json")], "found schema_version, by"),
+        ([files[0], str(tmp_path / "x.json")], "expected the key 'program', found none"),
         ([files[0], str(tmp_path / "y.json")], "is not JSON"),
         ([files[0], str(tmp_path / "absent.json")], "cannot read"),
     ):

@@ -40,7 +40,8 @@ def test_gaps_and_kernels_cover_each_moment_once(profile):
 def test_kernels_that_run_at_once_are_on_two_tracks(tmp_path):
     profile = made(tmp_path, steps=2)
     ops = profile.trace.ops
-    ops.append(ops[0]._replace(start=ops[0].start + 1, end=ops[0].end + MS // 2))
+    first = next(iter(ops))
+    ops.append(first._replace(start=first.start + 1, end=first.end + MS // 2))
     first, second = ProfileTracks(profile).kernels
     assert (len(first.events), len(second.events)) == (4, 1)
     assert (first.name, second.name) == ("kernels 1", "kernels 2")

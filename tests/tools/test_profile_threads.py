@@ -4,19 +4,49 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from jxc.tools.profile.threads import Kernel, Made, Regions, Task, Work, work_of
+from jxc.tools.profile.threads import Made, Regions, Spans, Task, Thread, work_of as work_of_columns
 from jxc.tools.profile.trace import read_trace
 
 from .test_profile_trace import kernel
 from .xspaces import Plane, space
 
 
-def made(time, number):
-    return Made(time, time, number)
+class Kernel(NamedTuple):
+    start: int
+    end: int
+    key: object
+    number: int | None = None  # of its "end:" event
+
+
+class Work(NamedTuple):
+    start: int
+    end: int
+    key: object
+
+
+made = Made
+
+
+def work_of(threads, ends):
+    """`threads.work_of` on events made by hand, whose kernels have names."""
+    kernels = [each for thread in threads for each in thread if isinstance(each, Kernel)]
+    columns, count = [], 0
+    for thread in threads:
+        own = [each for each in thread if isinstance(each, Kernel)]
+        rows = [(each.start, each.end, count + n) for n, each in enumerate(own)]
+        count += len(own)
+        spans = Spans(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        tasks = [each for each in thread if isinstance(each, Task)]
+        columns.append(Thread(spans, tasks, [each for each in thread if isinstance(each, Made)]))
+    finished = [max(each.end, ends.get(each.number, 0)) for each in kernels]
+    found = work_of_columns(columns, np.array(finished, dtype=np.int64))
+    for start, end, key in zip(*(column.tolist() for column in found), strict=True):
+        yield Work(start, end, kernels[key].key)
 
 
 def test_task_belongs_to_the_kernel_that_made_it():
@@ -77,14 +107,14 @@ def test_tasks_that_made_one_another_end():
 
 
 def test_regions_without_their_other_half_are_left_out():
-    thread = []
+    thread = Thread()
     regions = Regions(thread)
     regions.add("ThreadpoolListener::StopRegion", 1, {})
     regions.add("ThreadpoolListener::Record", 2, {})
     regions.add("ThreadpoolListener::StartRegion", 3, {"_c": 5})
-    assert thread == []
+    assert thread.tasks == []
     regions.add("ThreadpoolListener::StopRegion", 4, {})
-    assert thread == [Task(3, 4, 5)]
+    assert thread.tasks == [Task(3, 4, 5)]
 
 
 @pytest.mark.parametrize("seed", range(20))

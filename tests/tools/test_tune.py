@@ -18,6 +18,7 @@ from jxc.backend.verdicts import (
 )
 from jxc.tools.tune import timed
 from jxc.tools.tune.bounded import TookTooLong, bounded
+from jxc.tools.tune.choice import Choice
 
 from .tuning import argument, assert_right, cache_fixture, done_fixture, pooled  # noqa: F401
 
@@ -38,7 +39,7 @@ def test_first_call_tunes_and_the_verdict_is_used_later(done):
 
 
 def test_later_calls_use_the_chosen_executable(done, monkeypatch):
-    monkeypatch.setattr(timed, "choose", lambda seconds: "plain")
+    monkeypatch.setattr(timed, "choose", lambda *_: Choice("plain", {}))
     fast, x = jxc.jit(pooled, pipeline="O3"), argument()
     fast(x)
     assert done[0].choice == "plain"

@@ -4,10 +4,14 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import jax
+import pytest
 
 import jxc
+from jxc.backend import verdicts
+from jxc.backend.tuning import TuneSettings
 from jxc.backend.verdicts import (
     Verdict,
     all_verdicts,
@@ -124,3 +128,40 @@ def test_options_of_a_stored_verdict_are_used():
         compiled = jax.jit(chain).lower(x).compile()
     assert [each.pipeline for each in log.compilations] == ["O3: plain with a"]
     assert compiled.as_text().count(" fusion(") == fusions(chosen.compile())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"xla_options": [1]},
+        {"xla_options": {"xla_cpu_use_multi_output_fusion": [1]}},
+        {"seconds": {"plain": "fast"}},
+        {"program": None},
+        {"choice": 3},
+        "[" * 100_000,
+        b"\xff",
+    ],
+    ids=str,
+)
+def test_a_damaged_verdict_is_removed(damage):
+    keep_verdict("damaged", Verdict("jit_f", "cpu", "O2", "O2"))
+    record = json.loads(verdict_store().get("damaged"))
+    if isinstance(damage, dict):
+        damage = json.dumps(record | damage)
+    verdict_store().put("damaged", damage if isinstance(damage, bytes) else damage.encode())
+    assert verdicts.find_verdict("damaged") is None
+    assert "damaged" not in [entry.key for entry in verdict_store().entries()]
+
+
+def test_a_folder_that_takes_no_verdicts_is_reported_once(tmp_path, monkeypatch, recwarn):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("JXC_CACHE_DIR", str(tmp_path / "file" / "below"))
+    monkeypatch.setattr("jxc.source._warned", set())
+    for name in ("first", "second"):
+        verdict = Verdict(name, "cpu", "O2", "O2")
+        stored = keep_verdict(name, verdict)
+        assert not stored
+        TuneSettings().done(replace(verdict, stored=stored))
+    (message,) = [str(each.message) for each in recwarn]
+    assert f"O3 cannot write to {tmp_path / 'file' / 'below' / 'tune'}" in message
+    assert "Set JXC_CACHE_DIR" in message

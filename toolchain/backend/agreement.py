@@ -47,7 +47,7 @@ from ..pipeline.native import run_native
 from ..source import first_time, warn_user
 from . import _private
 from .exchange import SLICE_MS, Exchange, Offer, Verdict, show_processes
-from .job import Session, limit_seconds, session
+from .job import Session, limit_seconds, read_message, session
 
 _ADDRESSED = ("CustomSPMDPartitioning",)  # calls whose attribute is an address in the process
 
@@ -101,7 +101,11 @@ class Group:
             if time.monotonic() - start >= session.patience(self.leader):
                 session.silent[self.leader] = time.monotonic() - start
                 return Rates(target)
-        return Rates(target, MappingProxyType(json.loads(text)), f"process {self.leader}")
+        return Rates(
+            target,
+            MappingProxyType(read_message(Mapping[str, float], text)),
+            f"process {self.leader}",
+        )
 
     def agree(
         self,

@@ -1,7 +1,8 @@
 """Turns `JXC_PIPELINE=O2` in the environment into `jxc.enable("O2")`.
 
 JAX imports this module through the entry-point group `jax_plugins` when it sets up its backends,
-also in programs that do not import jxc. So it imports nothing if the variable is not set.
+also in programs that do not import jxc. So it imports nothing if the variable is not set. It also
+lets child processes of `jxc explain` write what they compile (`children`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ def initialize() -> None:
     """Apply JXC_PIPELINE, if it is set. JAX calls this once, before the first compilation."""
     if "jxc.backend.rewriting" in sys.modules:  # jxc.jit, use or enable came before this job began
         sys.modules["jxc.backend.job"].announce()
+    if "_JXC_CHILDREN" in os.environ:  # started by a program that `jxc explain` runs
+        from .children import write_compilations
+
+        write_compilations()
     pipeline = os.environ.get("JXC_PIPELINE")
     if not pipeline:
         return

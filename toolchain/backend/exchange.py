@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from ..source import first_time, warn_user
-from .job import SECONDS, Session, limit_seconds
+from .job import SECONDS, Session, limit_seconds, read_message
 
 _NOTICE_SECONDS = 5.0  # after this time the user is told which process is waited for
 _STUCK_SECONDS = 4.0  # two processes that wait at different programs for so long are stuck
@@ -43,6 +43,11 @@ class Verdict:
 
     agreed: bool
     why: str = ""
+
+
+def _verdict(text: str) -> Verdict:
+    found: Verdict = read_message(Verdict, text)
+    return found
 
 
 @dataclass(eq=False)
@@ -105,7 +110,7 @@ class Exchange:
         """Write a verdict; returns the one that holds."""
         key = f"{self.base}/verdict"
         if not self.session.store.put_once(key, json.dumps(asdict(verdict))):
-            return Verdict(**json.loads(self.session.store.get(key) or "{}"))
+            return _verdict(self.session.store.get(key) or "{}")
         return verdict
 
     def _collected(self) -> Verdict:
@@ -114,7 +119,7 @@ class Exchange:
         offers = {self.me: self.offer}
         while missing := [each for each in self.processes if each not in offers]:
             texts = session.store.numbered(f"{self.base}/from/")
-            offers |= {number: Offer(**json.loads(text)) for number, text in texts.items()}
+            offers |= {number: read_message(Offer, text) for number, text in texts.items()}
             for number in offers:
                 session.silent.pop(number, None)
             missing = [each for each in missing if each not in offers]
@@ -147,14 +152,15 @@ class Exchange:
             elif waited >= (2 * limit_seconds() if is_there else session.patience(leader)):
                 return self._write(Verdict(False, self._late([leader], waited)))
             self._notice([leader], waited)
-        return Verdict(**json.loads(text))
+        return _verdict(text)
 
     def _elsewhere(self, missing: list[int]) -> dict[int, tuple[str, str]]:
         """The processes that wait for this one at another program: its exchange and its name."""
         found, own = {}, [base for base, _ in self.session.waiting]
         group = self.base.partition("/")[0] + "/"
         for number in missing:
-            for base, name in json.loads(self.session.store.get(f"at/{number}") or "[]"):
+            text = self.session.store.get(f"at/{number}") or "[]"
+            for base, name in read_message(tuple[tuple[str, str], ...], text):
                 if base.startswith(group) and base not in own:
                     found[number] = (base, name)
         return found

@@ -6,11 +6,14 @@ stamp programs and compile them.
 
 from __future__ import annotations
 
+import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from functools import cache
 
 from ..pipeline import PipelineLike
+from ..source import JxcWarning, SourceLine, current_user_line
 from . import _private, interception
 from .log import RewriteLog
 from .registered import (
@@ -21,6 +24,7 @@ from .registered import (
     lock,
     register,
     set_default,
+    thread_choice,
     user_context,
     value_of,
 )
@@ -62,6 +66,9 @@ class use:
     gains alone: JAX compiles such a program for each operation outside of `jit`. Passes and rules
     that you name run on every program.
 
+    Programs that other threads compile meanwhile keep plain JAX, with a warning; `jxc.enable`
+    applies to all threads.
+
     JAX keeps the pipeline for each thread, not for each asyncio task or generator. Do not `await`
     or `yield` inside the block: programs that other tasks compile meanwhile go through its pipeline
     too, with a warning. Open the block around the calls only, or use `jxc.jit`, which has no block.
@@ -84,14 +91,30 @@ class use:
     ) -> None:
         self._value = context_value(pipeline, strict=strict, assume=assume)
         self._open: list[Block] = []
+        self._made_at = current_user_line()
+
+    _made_at: SourceLine | None = None
+    """The line of a block that is not entered yet."""
+
+    def __del__(self) -> None:
+        if self._made_at is not None and not sys.is_finalizing():
+            warnings.warn_explicit(
+                f"jxc.use({self._value or None!r}) was not entered, and has no effect: write "
+                "`with jxc.use(...):`, or jxc.enable(...) for all programs from here on.",
+                JxcWarning,
+                self._made_at.file,
+                self._made_at.line,
+            )
 
     def __enter__(self) -> RewriteLog:
+        self._made_at = None
         swap, _ = _private.swap_and_set(user_context())
         block = Block(self._value, swap(self._value), threading.get_ident(), RewriteLog())
         with lock:
             blocks.append(block)
         self._open.append(block)
         block_of_task.set(block)
+        thread_choice.is_made = True
         return block.log
 
     def __exit__(self, *exc: object) -> None:
@@ -121,7 +144,8 @@ def enable(
     `jxc.use`, a built-in level skips tiny programs.
 
     Args:
-        pipeline: a level, a textual pipeline, or passes and rules; None to stop.
+        pipeline: a level, a textual pipeline, or passes and rules; None to stop, as
+            `jxc.disable()`.
         strict: raise if a pass fails, instead of warning and compiling the original.
         assume: promises such as "no-nans".
 
@@ -129,6 +153,14 @@ def enable(
         UsageError: a pass, option or promise is unknown.
     """
     user_context().set_global(context_value(pipeline, strict=strict, assume=assume))
+
+
+def disable() -> None:
+    """End `jxc.enable` and JXC_PIPELINE: programs that are compiled from now on keep plain JAX.
+
+    Programs that are compiled already stay as they are, and so do open blocks of `jxc.use`.
+    """
+    enable(None)
 
 
 @cache

@@ -10,12 +10,14 @@ import json
 import os
 import platform
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
 from ..cost.rates import Rates
 from ..errors import JxcError, UsageError
+from ..files import from_json, parse_json
 from . import _private
 from .pass_code import own_code
 
@@ -41,6 +43,21 @@ def limit_seconds() -> float:
         return DEFAULT_SECONDS if text is None else float(text)
     except ValueError:
         raise UsageError(f"{SECONDS}={text!r}: expected a number of seconds") from None
+
+
+def read_message(kind: Any, text: str) -> Any:
+    """What another process wrote, as a value of a type; see `from_json`.
+
+    Raises:
+        JxcError: it is of another type.
+    """
+    try:
+        return from_json(kind, parse_json(text))
+    except ValueError as error:
+        raise JxcError(
+            f"another process of the job wrote {text[:80]!r}: {error}. Do all run the same version "
+            "of jxc?"
+        ) from None
 
 
 class JobStore:
@@ -136,7 +153,9 @@ class Session:
 
     def facts(self, process: int) -> dict[str, Any]:
         """What a process wrote with `announce`; empty if it has not."""
-        found: dict[str, Any] = json.loads(self.store.get(f"on/{process}") or "{}")
+        found: dict[str, Any] = read_message(
+            Mapping[str, Any], self.store.get(f"on/{process}") or "{}"
+        )
         return found
 
     def number(self, module: str, pipeline: str, digest: str) -> int:

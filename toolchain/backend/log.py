@@ -6,6 +6,7 @@ recorder of `jxc explain` sets the pass observer, which also gets the text after
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from jaxlib.mlir import ir
 
 from ..ir import write_text
 from ..pipeline import PipelineReport, PipelineStep, StepReport
-from ..units import show_seconds
+from ..units import show_seconds, stated_columns
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,15 @@ class RewriteLog:
             ops = f"{each.ops_before} -> {each.ops_after}"
             rules = rules or "none fired"
             rules += " (from the cache)" if each.from_cache else ""
-            rows.append((each.name, each.pipeline, ops, rules))
+            rows.append((_cut(each.name), _cut(each.pipeline), ops, rules))
         widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:3]]
-        lines = [
-            "  ".join([*(f"{cell:{n}}" for cell, n in zip(row, widths, strict=False)), row[-1]])
-            for row in rows
-        ]
+        indent = sum(widths) + 2 * len(widths)
+        room = max((stated_columns() or _COLUMNS) - indent, _COLUMNS // 4)
+        lines = []
+        for row in rows:
+            head = "  ".join(f"{cell:{n}}" for cell, n in zip(row, widths, strict=False))
+            first, *more = textwrap.wrap(row[-1], room, break_on_hyphens=False) or [""]
+            lines += [f"{head}  {first}", *(" " * indent + each for each in more)]
         if self.skipped:
             lines.append(f"{self.skipped} tiny programs skipped")
         return "\n".join(lines)
@@ -108,6 +112,15 @@ class RewriteLog:
         facts += [f"{self.skipped} skipped as tiny"] if self.skipped else []
         header = ("program", "pipeline", "ops", "rules", "passes")
         return fragment("jxc.use", facts, [table(header, rows, right=(2, 4))] if rows else [])
+
+
+_COLUMNS = 80  # of a printed log, if COLUMNS does not state another number
+
+
+def _cut(text: str) -> str:
+    """A name or a pipeline in a column of a quarter of the width."""
+    most = _COLUMNS // 4
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def replace_in_logs(

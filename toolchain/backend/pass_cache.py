@@ -16,7 +16,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from jaxlib import version as jaxlib_version
 from jaxlib.mlir import ir
 
 from ..cost.rates import Rates
+from ..files import from_json, parse_json
 from ..ir import write_bytecode
 from ..pipeline import Pipeline, PipelineReport, StepReport
 from ..rewrite import PassContext, RuleCount
@@ -71,30 +72,41 @@ class PassCache:
             return None
         header, _, bytecode = data.partition(b"\n")
         try:
-            facts = json.loads(header)
-            report = PipelineReport([_step_of(each) for each in facts["steps"]])
+            facts: _Facts = from_json(_Facts, parse_json(header))
             with context:
                 module = ir.Module.parse(bytecode, context)
-            before, after = facts["ops"]
-            return PipelineResult(module, report, (before, after))
-        except (ir.MLIRError, ValueError, KeyError, TypeError):
+        except (ir.MLIRError, ValueError):
             self.store.remove(self.key)
             return None
+        return PipelineResult(module, PipelineReport(list(map(_step_of, facts.steps))), facts.ops)
 
     def write(self, result: PipelineResult) -> None:
         """Keep a result, unless the passes that made it may differ from those of the key."""
         if not is_own_code_unchanged():
             return
-        steps = [_facts_of(step) for step in result.report.steps]
-        facts = {"steps": steps, "ops": result.ops}
-        self.store.put(self.key, json.dumps(facts).encode() + b"\n" + write_bytecode(result.module))
+        facts = _Facts(tuple(map(_facts_of, result.report.steps)), result.ops)
+        header = json.dumps(asdict(facts)).encode()
+        self.store.put(self.key, header + b"\n" + write_bytecode(result.module))
 
 
-def _facts_of(step: StepReport) -> list[Any]:
-    return [step.name, [[rule.name, rule.hits, rule.tries] for rule in step.rules if rule.tries]]
+_StepFacts = tuple[str, tuple[tuple[str, int, int], ...]]
+"""The name of a step; the name, hits and tries of each of its rules."""
 
 
-def _step_of(facts: list[Any]) -> StepReport:
+@dataclass(frozen=True)
+class _Facts:
+    """The header of an entry: the steps that ran, and the ops before and after."""
+
+    steps: tuple[_StepFacts, ...]
+    ops: tuple[int, int]
+
+
+def _facts_of(step: StepReport) -> _StepFacts:
+    rules = tuple((rule.name, rule.hits, rule.tries) for rule in step.rules if rule.tries)
+    return step.name, rules
+
+
+def _step_of(facts: _StepFacts) -> StepReport:
     name, rules = facts
     return StepReport(name, 0.0, tuple(RuleCount(*each) for each in rules))
 

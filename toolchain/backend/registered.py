@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jaxlib.mlir import ir
 
+from ..cost.thresholds import is_tiny
 from ..errors import UsageError
+from ..ir.module import module_name
 from ..pipeline import Pipeline, PipelineLike, make_pipeline
 from ..pipeline.levels import level_of
 from ..rewrite import promises
@@ -149,6 +152,14 @@ class Block:
 blocks: list[Block] = []
 """Of all threads, the innermost of each last."""
 
+
+class _ThreadChoice(threading.local):
+    is_made = False
+
+
+thread_choice = _ThreadChoice()
+"""Whether this thread has opened a block, and so chooses its pipelines itself."""
+
 block_of_task: ContextVar[Block | None] = ContextVar("jxc.use", default=None)
 """The block that this asyncio task opened last."""
 
@@ -156,6 +167,23 @@ block_of_task: ContextVar[Block | None] = ContextVar("jxc.use", default=None)
 def blocks_of_thread() -> list[Block]:
     """The open blocks of this thread, the innermost last."""
     return [block for block in list(blocks) if block.thread == threading.get_ident()]
+
+
+def warn_of_other_thread(module: ir.Module) -> None:
+    """Warn once of each open block if this thread compiles a program under plain JAX beside it."""
+    block = next((each for each in reversed(list(blocks)) if each.value), None)
+    if block is None or thread_choice.is_made:
+        return
+    is_skipped = find_registered(block.value or "").is_level and is_tiny(module)
+    if is_skipped or not first_time((id(block), "thread")):
+        return
+    names = {each.ident: each.name for each in threading.enumerate()}
+    warn_user(
+        f"jxc.use({block.value!r}) is open in thread {names.get(block.thread, block.thread)!r}, and "
+        f"does not apply to thread {threading.current_thread().name!r}, which compiles "
+        f"{module_name(module)!r} with plain JAX. Use jxc.enable, which applies to all threads, or "
+        "open the block in this one."
+    )
 
 
 def warn_of_other_task() -> None:

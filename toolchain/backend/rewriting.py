@@ -32,12 +32,14 @@ from .pass_cache import PassCache, PipelineResult, pass_cache
 from .registered import (
     STAMP,
     Registered,
+    blocks,
     blocks_of_thread,
     effective_pipeline,
     find_registered,
     late_pipeline,
     lock,
     warn_of_other_task,
+    warn_of_other_thread,
 )
 from .verdicts import Verdict
 
@@ -49,6 +51,8 @@ def lower_and_stamp(lower: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
         warn_of_other_task()
         with result.module.context:
             result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
+    elif blocks:
+        warn_of_other_thread(result.module)
     return result
 
 

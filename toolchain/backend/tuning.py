@@ -36,7 +36,15 @@ from ..source import first_time, warn_user
 from ..units import show_bytes
 from . import _private, interception
 from .first_call import replace_at_first_call
-from .verdicts import DEFAULT, Verdict, find_verdict, key_of, local_device, present_device
+from .verdicts import (
+    DEFAULT,
+    Verdict,
+    find_verdict,
+    key_of,
+    local_device,
+    present_device,
+    warn_if_not_stored,
+)
 from .xla_options import with_xla_options
 
 SECONDS = "JXC_TUNE_SECONDS"
@@ -61,13 +69,14 @@ class TuneSettings:
         seconds: the budget for one program; None for that of the environment.
         again: whether programs that have a verdict are tuned again.
         tell: called with a line of progress; None for the default, a line on a terminal.
-        done: called with the verdict of each program that was tuned, or the reason why it was not.
+        done: called with the verdict of each program that was tuned, or the reason why it was not;
+            by default, a verdict that is not stored causes a warning.
     """
 
     seconds: float | None = None
     again: bool = False
     tell: Callable[[str], None] | None = None
-    done: Callable[[Verdict | str], None] = lambda _: None
+    done: Callable[[Verdict | str], None] = warn_if_not_stored
 
 
 _settings: ContextVar[TuneSettings | None] = ContextVar("jxc.tune", default=None)

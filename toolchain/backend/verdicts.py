@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jaxlib.mlir import ir
 
+from ..files import from_json, parse_json
 from ..ir import clone_module, write_bytecode
 from ..pipeline.native import run_native
+from ..source import first_time, warn_user
 from .pass_code import own_code
 from .store import Store
 
@@ -35,7 +36,7 @@ TUNED = "O3"
 """The level whose pipeline is a verdict."""
 
 DEFAULT = "O2"
-"""The candidate that O3 uses without a verdict, and when no other one is faster."""
+"""The candidate that O3 uses without a verdict."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,10 @@ class Verdict:
         xla_options: XLA's options by name.
         seconds: of one run, by the name of each candidate: medians, or estimates.
         left_out: why other candidates are not in `seconds`, by name.
+        passed_over: why candidates with a shorter time than the choice were not chosen, by name.
         estimated: whether the seconds are estimates for hardware that is not here.
         tuning_seconds: how long tuning took.
+        stored: whether the verdict could be written to the store.
         date: when, in ISO format.
         versions: of jax and jaxlib.
     """
@@ -61,11 +64,13 @@ class Verdict:
     device: str
     choice: str
     pipeline: str
-    xla_options: Mapping[str, Any] = field(default_factory=dict)
+    xla_options: Mapping[str, str | bool | int | float] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, str] = field(default_factory=dict)
     estimated: bool = False
     tuning_seconds: float = 0.0
+    stored: bool = True
     date: str = ""
     versions: str = ""
 
@@ -100,16 +105,31 @@ def key_of(module: ir.Module, device: str, assume: frozenset[str] = frozenset())
 
 
 def find_verdict(key: str) -> Verdict | None:
-    """The stored verdict, or None; one that cannot be read counts as absent."""
-    data = verdict_store().get(key)
-    return None if data is None else _read(data)
+    """The stored verdict, or None; one that is damaged is removed."""
+    store = verdict_store()
+    data = store.get(key)
+    if data is None:
+        return None
+    verdict = _read(data)
+    if verdict is None:
+        store.remove(key)
+    return verdict
 
 
-def keep_verdict(key: str, verdict: Verdict) -> None:
-    """Store a verdict under a key of `key_of`; nothing if the folder cannot be written to."""
+def keep_verdict(key: str, verdict: Verdict) -> bool:
+    """Store a verdict under a key of `key_of`; returns whether the folder could be written to."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
     record = asdict(verdict) | {"date": date, "versions": _versions(), "schema": SCHEMA_VERSION}
-    verdict_store().put(key, json.dumps(record).encode())
+    return verdict_store().put(key, json.dumps(record).encode())
+
+
+def warn_if_not_stored(found: Verdict | str) -> None:
+    """Warn once in a process if the folder of verdicts cannot be written to."""
+    if isinstance(found, Verdict) and not found.stored and first_time(("O3", "store")):
+        warn_user(
+            f"O3 cannot write to {verdict_store().directory}, where it keeps what it found: every "
+            "process tunes its programs again. Set JXC_CACHE_DIR to a folder that it can write to."
+        )
 
 
 def all_verdicts() -> Iterator[tuple[str, Verdict, int]]:
@@ -140,10 +160,11 @@ def verdict_store() -> Store:
 
 
 def _read(data: bytes) -> Verdict | None:
-    with suppress(ValueError, TypeError, AttributeError, KeyError):
-        record = json.loads(data)
-        if record.pop("schema") == SCHEMA_VERSION:
-            return Verdict(**record)
+    with suppress(ValueError):
+        record = parse_json(data)
+        if isinstance(record, dict) and record.get("schema") == SCHEMA_VERSION:
+            verdict: Verdict = from_json(Verdict, record)
+            return verdict
     return None
 
 

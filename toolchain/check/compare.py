@@ -18,10 +18,16 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..rewrite import Contract, exact
-from .inputs import GIVEN, KINDS, CannotRun, Spec, is_finite, make_inputs, specs_of
+from .inputs import GIVEN, IN_PLACE, KINDS, CannotRun, Spec, is_finite, make_inputs, specs_of
 from .judge import differing_beyond_rounding, differing_beyond_ulps, differing_bits
 from .modules import main_type
-from .reference import INTERPRETER_SECONDS, Float64Evaluation, interpreter_seconds, too_slow
+from .reference import (
+    INTERPRETER_SECONDS,
+    Float64Evaluation,
+    RationedInterpreter,
+    interpreter_seconds,
+    too_slow,
+)
 from .run import Interpreter, XlaProgram, keeping_nans, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -33,7 +39,8 @@ class Mismatch:
     """The first element in which two runs differ.
 
     Attributes:
-        kind: the kind of arguments that shows it, one of `inputs.KINDS`, "mild" or "given".
+        kind: the kind of arguments that shows it, one of `inputs.KINDS`, "mild", "given" or
+            "in place".
         inputs: the arguments.
         output: the index of the output; complex ones count twice: real part, imaginary part.
         index: the index of the element.
@@ -41,6 +48,7 @@ class Mismatch:
         found: the element in the second module's output.
         count: how many elements of that output differ.
         size: how many elements it has.
+        by: the engine that ran both: "interpreter" or "xla".
     """
 
     kind: str
@@ -51,12 +59,13 @@ class Mismatch:
     found: np.generic
     count: int
     size: int
+    by: str = ""
 
     def __str__(self) -> str:
         element = f"output {self.output}{list(self.index) if self.index else ''}"
         head = (
             f"{element}: expected {self.expected!s}, found {self.found!s} "
-            f"({self.count} of {self.size} elements differ), on {self.kind} arguments:"
+            f"({self.count} of {self.size} elements differ), on {_named(self.kind)}:"
         )
         lines = [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]
         return "\n".join([head, *lines])
@@ -68,7 +77,8 @@ class Comparison:
 
     Attributes:
         contract: how far the second may be from the first.
-        runs: for each kind of arguments that ran, the engine: "interpreter" or "xla".
+        runs: for each kind of arguments that ran, the engine: "interpreter", "xla", or both,
+            "interpreter, xla", where several sets of that kind were drawn.
         reasons: for each kind of arguments, why it did not run, or not on the interpreter.
         difference: the first one found, if any.
         was_stopped: whether the deadline left out some arguments.
@@ -97,6 +107,10 @@ class Comparison:
         if self.difference is None:
             return f"same ({self.contract}) on {where}"
         return f"differs ({self.contract}): {self.difference}"
+
+
+def _named(kind: str) -> str:
+    return "the values that reach it" if kind == IN_PLACE else f"{kind} arguments"
 
 
 def compare_modules(
@@ -130,30 +144,8 @@ def compare_modules(
     Raises:
         ValueError: the two differ in the type of @main.
     """
-    signature = main_type(before)
-    if str(signature) != str(main_type(after)):
-        raise ValueError(f"@main is {signature} before and {main_type(after)} after")
-    comparer = _Comparer(before, after, contract, interpreter or shared_interpreter())
-    report = Comparison(contract, {}, {})
-    try:
-        specs = specs_of(signature.inputs)
-    except CannotRun as error:
-        return Comparison(contract, {}, {"any": str(error)})
-    drawn = ["mild" if kind == "edge" and contract != exact else kind for kind in kinds]
-    if given is not None and not _fit(given, specs):
-        report.reasons[GIVEN] = "the arguments are of other types than @main takes"
-        given = None
-    # Last: where the interpreter takes too long on them, it no longer runs these modules.
-    for kind in (drawn if specs else drawn[:1]) + [GIVEN] * (given is not None):
-        if deadline is not None and deadline.is_over():
-            report.reasons[kind] = str(deadline)
-            return replace(report, was_stopped=True)
-        own = given if kind == GIVEN else None
-        inputs = make_inputs(specs, kind, seed, bound=bound) if own is None else list(own)
-        difference = comparer.run(kind, inputs, report)
-        if difference is not None:
-            return Comparison(contract, report.runs, report.reasons, difference)
-    return report
+    comparer = Comparer(before, after, contract, interpreter or shared_interpreter())
+    return comparer.compare(kinds, seed, bound=bound, deadline=deadline, given=given)
 
 
 def _fit(arrays: Sequence[np.ndarray], specs: Sequence[Spec]) -> bool:
@@ -193,8 +185,11 @@ class Deadline:
 
 
 @dataclass
-class _Comparer:
-    """Runs two modules, and keeps what one set of arguments shares with the next."""
+class Comparer:
+    """Runs two modules, and keeps what one set of arguments shares with the next.
+
+    The attributes are the arguments of `compare_modules`.
+    """
 
     before: ir.Module
     after: ir.Module
@@ -215,6 +210,40 @@ class _Comparer:
         """An estimate of how long the interpreter takes for the slower of the two."""
         return max(map(interpreter_seconds, (self.before, self.after)))
 
+    def compare(
+        self,
+        kinds: Sequence[str] = KINDS,
+        seed: int = 0,
+        *,
+        bound: int = 4,
+        deadline: Deadline | None = None,
+        given: Sequence[np.ndarray] | None = None,
+    ) -> Comparison:
+        """The comparison on one set of arguments of each kind; as `compare_modules`."""
+        signature, contract = main_type(self.before), self.contract
+        if str(signature) != str(main_type(self.after)):
+            raise ValueError(f"@main is {signature} before and {main_type(self.after)} after")
+        report = Comparison(contract, {}, {})
+        try:
+            specs = specs_of(signature.inputs)
+        except CannotRun as error:
+            return Comparison(contract, {}, {"any": str(error)})
+        drawn = ["mild" if kind == "edge" and contract != exact else kind for kind in kinds]
+        if given is not None and not _fit(given, specs):
+            report.reasons[GIVEN] = "the arguments are of other types than @main takes"
+            given = None
+        # Last: where the interpreter takes too long on them, it no longer runs these modules.
+        for kind in (drawn if specs else drawn[:1]) + [GIVEN] * (given is not None):
+            if deadline is not None and deadline.is_over():
+                report.reasons[kind] = str(deadline)
+                return replace(report, was_stopped=True)
+            own = given if kind == GIVEN else None
+            inputs = make_inputs(specs, kind, seed, bound=bound) if own is None else list(own)
+            difference = self.run(kind, inputs, report)
+            if difference is not None:
+                return Comparison(contract, report.runs, report.reasons, difference)
+        return report
+
     def run(self, kind: str, inputs: list[np.ndarray], report: Comparison) -> Mismatch | None:
         """Compare on one set of arguments; writes into `report` what ran, or why not."""
         try:
@@ -228,21 +257,31 @@ class _Comparer:
             report.reasons[kind] = str(error)
             return None
         report.runs[kind] = by
-        return first_mismatch(kind, inputs, expected, found, judged)
+        mismatch = first_mismatch(kind, inputs, expected, found, judged)
+        return mismatch and replace(mismatch, by=by)
 
     def _results(
         self, kind: str, inputs: list[np.ndarray], report: Comparison
     ) -> tuple[list[np.ndarray], list[np.ndarray], str]:
         if self.contract == exact:
             try:
-                if self.seconds > INTERPRETER_SECONDS:
-                    raise CannotRun(too_slow(self.seconds))
+                self._require_time(kind)
                 both = [self.interpreter.run(m, inputs) for m in (self.before, self.after)]
                 return both[0], both[1], "interpreter"
             except CannotRun as error:
                 report.reasons[kind] = str(error)
         both = [program(inputs) for program in self.through_xla]
         return both[0], both[1], "xla"
+
+    def _require_time(self, kind: str) -> None:
+        """Raise `CannotRun` where the interpreter would take too long for two runs."""
+        if self.seconds > INTERPRETER_SECONDS:
+            raise CannotRun(too_slow(self.seconds))
+        if not isinstance(self.interpreter, RationedInterpreter):
+            return
+        if not self.interpreter.affords(2 * self.seconds, is_edge=kind == "edge"):
+            budget = self.interpreter.budget_s
+            raise CannotRun(f"{too_slow(2 * self.seconds)}, and its budget is {budget:g} s")
 
 
 def judges(

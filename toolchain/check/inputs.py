@@ -28,6 +28,9 @@ small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of t
 GIVEN = "given"
 """The kind of arguments that the caller has, see `fill.operands_of`."""
 
+IN_PLACE = "in place"
+"""The kind of arguments of a rewrite that is run alone: the values that reach it."""
+
 finfo: Callable[[np.dtype], Any] = ml_dtypes.finfo
 iinfo: Callable[[np.dtype], Any] = ml_dtypes.iinfo
 

@@ -86,11 +86,11 @@ def interpret(
         parts = iter(interpreter.run(module, arguments))
     finally:
         interpreter.close()
-    return [_narrowed(parts, spec) for spec in specs]
+    return [narrowed(parts, spec) for spec in specs]
 
 
-def _narrowed(parts: Iterator[np.ndarray], spec: Spec) -> np.ndarray:
-    """The next result of the interpreter in its own type; the inverse of `run.widen`."""
+def narrowed(parts: Iterator[np.ndarray], spec: Spec) -> np.ndarray:
+    """The next result of an engine in its own type; the inverse of `run.widen`."""
     first = next(parts)
     if spec.dtype.kind == "c":
         return complex_array(spec, first, next(parts))

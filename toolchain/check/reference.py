@@ -33,6 +33,13 @@ PREFER_XLA_SECONDS = 0.25
 INTERPRETER_SECONDS = 1.0
 """Above this estimate for one run the interpreter is not tried: a check takes 30 runs or more."""
 
+INTERPRETER_BUDGET_S = 2.5
+"""Processor seconds for all runs on the interpreter in one check, unless the caller gives a time.
+
+Two runs of a program at `INTERPRETER_SECONDS` fit in: edge values, which XLA does not decide."""
+
+_START_S = 3.0  # processor seconds that starting the interpreter's process takes at most
+
 _SECONDS_PER_ELEMENT = 0.3e-6  # of the interpreter, for each flop and each element of a result
 _SECONDS_PER_REGION_FLOP = 1.8e-6  # a reduction, sort or scatter runs its region for each
 _SECONDS_PER_OP = 10e-6
@@ -45,6 +52,53 @@ _NOT_ROUNDING = MOVEMENT | {
 }
 
 
+class RationedInterpreter(Interpreter):
+    """An interpreter with a budget for one check; XLA runs what does not fit in.
+
+    Estimates decide, so that another machine does the same. A run that takes longer is charged in
+    full, and so the last run may exceed the budget by its own time.
+
+    Args:
+        interpreter: runs the modules.
+        budget_s: processor seconds of all runs.
+        draws: how many sets of arguments the check has.
+    """
+
+    def __init__(self, interpreter: Interpreter, budget_s: float, draws: int) -> None:
+        self._interpreter = interpreter
+        self._estimates: dict[int, tuple[ir.Module, float]] = {}
+        self.budget_s = self.left_s = budget_s
+        self.share_s = budget_s / max(draws, 1)
+
+    def affords(self, seconds: float, *, is_edge: bool) -> bool:
+        """Whether one set of arguments may take so many seconds.
+
+        Edge values may use all that is left: XLA does not decide what is NaN or denormal.
+        """
+        return seconds <= (self.left_s if is_edge else min(self.left_s, self.share_s))
+
+    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """As `Interpreter.run`.
+
+        Raises:
+            CannotRun: also if the budget does not suffice.
+        """
+        estimate = self._estimate(module)
+        if self.left_s <= 0 or estimate > self.budget_s:
+            raise CannotRun(f"{too_slow(estimate)}, and its budget is {self.budget_s:g} s")
+        before = self._interpreter.spent_s
+        try:
+            with self._interpreter.limited(self.left_s + _START_S):
+                return self._interpreter.run(module, inputs)
+        finally:
+            self.left_s -= max(estimate, self._interpreter.spent_s - before)
+
+    def _estimate(self, module: ir.Module) -> float:
+        if id(module) not in self._estimates:
+            self._estimates[id(module)] = module, interpreter_seconds(module)
+        return self._estimates[id(module)][1]
+
+
 class Float64Evaluation:
     """A module with float64 for every float.
 
@@ -55,6 +109,9 @@ class Float64Evaluation:
 
     def __init__(self, module: ir.Module, interpreter: Interpreter) -> None:
         self._module, self._interpreter = module, interpreter
+        self._prefer_xla_s = PREFER_XLA_SECONDS
+        if isinstance(interpreter, RationedInterpreter):
+            self._prefer_xla_s = min(PREFER_XLA_SECONDS, interpreter.share_s / 2)  # two runs
 
     def references(self, inputs: Sequence[np.ndarray], *, or_xla: bool = True) -> list[Reference]:
         """A reference for each output of @main, split into parts as `run.widen` does.
@@ -98,7 +155,7 @@ class Float64Evaluation:
     def _run(self, draws: Sequence[list[np.ndarray]], or_xla: bool) -> list[list[np.ndarray]]:
         if self._seconds >= INTERPRETER_SECONDS and not or_xla:
             raise CannotRun(too_slow(self._seconds))
-        if self._seconds >= PREFER_XLA_SECONDS:
+        if self._seconds >= self._prefer_xla_s:
             # Only the size of what an ulp of input moves is used, also where there are NaNs.
             first = self._compiled if or_xla else partial(self._interpreter.run, self._wide)
             return [first(draws[0]), self._compiled(draws[1])]
@@ -161,7 +218,7 @@ def interpreter_seconds(module: ir.Module) -> float:
 
 def too_slow(seconds: float) -> str:
     """Why the interpreter is not tried, as a reason for a report."""
-    return f"the interpreter would take about {seconds:,.0f} s"
+    return f"the interpreter would take about {seconds:,.{0 if seconds >= 2 else 1}f} s"
 
 
 def rounds_once(module: ir.Module) -> bool:

@@ -6,7 +6,8 @@ Both engines take numpy arrays and return results as arrays of numpy's own types
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,15 @@ class Interpreter:
     Args:
         limit_s: the most seconds for one run: of processor time where the system measures it, so
             that the load of the machine does not decide.
+
+    Attributes:
+        spent_s: processor seconds of all runs so far, without the start of the child.
     """
 
+    spent_s = 0.0
+
     def __init__(self, limit_s: float = 20.0) -> None:
+        self._limit_s = limit_s
         self._child = Child("jxc.check.worker", limit_s)
         self._fatal: dict[bytes, str] = {}  # modules that ended a child, and how
 
@@ -52,14 +59,27 @@ class Interpreter:
             raise CannotRun(self._fatal[code])
         wire = [part for array in inputs for part in widen(array)]
         try:
-            status, answer = self._child.ask((code, wire))
+            status, answer, seconds = self._child.ask((code, wire))
         except ChildLost as lost:
-            self._fatal[code] = f"the interpreter {lost}"
-            raise CannotRun(self._fatal[code]) from None
+            self.spent_s += self._child.limit_s
+            reason = f"the interpreter {lost}"
+            if self._child.limit_s == self._limit_s:
+                self._fatal[code] = reason
+            raise CannotRun(reason) from None
+        self.spent_s += seconds
         if status == "failed":
             raise CannotRun(f"the interpreter refused: {answer}")
         results: list[np.ndarray] = answer
         return results
+
+    @contextmanager
+    def limited(self, limit_s: float) -> Iterator[None]:
+        """Allow each run inside so many seconds at most, as `limit_s` of this class."""
+        self._child.limit_s = min(self._limit_s, limit_s)
+        try:
+            yield
+        finally:
+            self._child.limit_s = self._limit_s
 
     def close(self) -> None:
         """End the child, if there is one."""

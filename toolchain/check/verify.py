@@ -1,13 +1,12 @@
 """Whether a pipeline, or a second module, keeps a program's meaning.
 
 `verify_modules` draws arguments several times and compares; `verify_pipeline` does so for a module
-before and after a pipeline, and then for the same program with each dimension at size 1 and 0;
-`blame` bisects a pipeline for the pass and the rewrite that break a module.
+before and after a pipeline, and then for the same program with each dimension at size 1 and 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -23,24 +22,26 @@ from ..pipeline import (
     Pipeline,
     PipelineLike,
     PipelineReport,
-    PipelineStep,
     make_pipeline,
     run_pipeline,
 )
 from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
-from .compare import Comparison, Deadline, compare_modules
+from .compare import Comparer, Comparison, Deadline
 from .fill import operands_of
-from .inputs import CannotRun
+from .in_place import check_in_place
+from .inputs import KINDS, CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
 from .rebuild import NotValid, rebuild
 from .rebuild_types import Plan
+from .reference import INTERPRETER_BUDGET_S, RationedInterpreter
+from .run import Interpreter, shared_interpreter
 
 CONTRACTS = {"exact": exact, "reassociates": reassociates}
 
 _MOST_OPS, _MOST_SIZES = 400, 4  # limits on trying other sizes: ops of a program, sizes replaced
-_REWRITE_LIMIT = "max_num_rewrites"
+_OTHER_SIZES = (1, 0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +53,10 @@ class Verdict:
         report: the comparison that found a difference, or the last one.
         draws: how many sets of arguments were compared.
         elsewhere: how many more were, on the program with a dimension of size 1 or 0.
-        program: the program of other sizes that differed; None where it is the function itself.
+        rewrites: how many rewrites were compared in their place, of how many.
+        wrong: the rule and the location of a rewrite that differs in its place; else empty.
+        program: the program of other sizes that differed, or what `wrong` replaced; None where it
+            is the function itself.
         unfinished: why not all sets of arguments were compared; empty where all were.
     """
 
@@ -60,6 +64,8 @@ class Verdict:
     report: Comparison
     draws: int
     elsewhere: int = 0
+    rewrites: tuple[int, int] = (0, 0)
+    wrong: str = ""
     program: ir.Module | None = None
     unfinished: str = ""
 
@@ -70,7 +76,11 @@ class Verdict:
 
     def __str__(self) -> str:
         more = f", {self.elsewhere} with other sizes" if self.elsewhere else ""
-        text = f"@{self.function}: {self.report}"
+        checked, applied = self.rewrites
+        if applied:
+            more += f", {checked} of {applied} rewrites in place"
+        by = f"{self.wrong} " if self.wrong else ""
+        text = f"@{self.function}: {by}{self.report}"
         if self.report.difference is None:
             text = f"{text} [{_draws(self.draws)}{more}]"
         return f"{text}; {self.unfinished}" if self.unfinished else text
@@ -115,6 +125,7 @@ def verify_modules(
     seeds: int = 3,
     deadline: Deadline | None = None,
     given: Sequence[np.ndarray] | None = None,
+    interpreter: Interpreter | None = None,
 ) -> list[Verdict]:
     """Compare each public function of two modules on generated arguments.
 
@@ -125,6 +136,7 @@ def verify_modules(
         seeds: how many times to draw arguments of each kind.
         deadline: when to stop.
         given: arguments of @main to compare on as well, after generated ones.
+        interpreter: the reference interpreter; None for one whose budget is that of `deadline`.
 
     Raises:
         JxcError: the modules have no public function in common, or its type differs.
@@ -133,10 +145,21 @@ def verify_modules(
     if not names:
         raise JxcError("the modules have no public function in common: nothing to compare")
     deadline = deadline or Deadline()
+    interpreter = interpreter or _rationed(deadline, len(names) * seeds * len(KINDS))
     own = {"main": given}
     return [
-        _verdict(before, after, name, contract, seeds, deadline, own.get(name)) for name in names
+        _verdict(before, after, name, contract, seeds, deadline, own.get(name), interpreter)
+        for name in names
     ]
+
+
+def _rationed(deadline: Deadline, draws: int, share: float = 1.0) -> RationedInterpreter:
+    """The interpreter with a part of the budget for so many sets of arguments."""
+    return RationedInterpreter(shared_interpreter(), share * _budget(deadline), draws)
+
+
+def _budget(deadline: Deadline) -> float:
+    return INTERPRETER_BUDGET_S if deadline.seconds is None else deadline.seconds
 
 
 def _verdict(
@@ -147,20 +170,19 @@ def _verdict(
     seeds: int,
     deadline: Deadline,
     given: Sequence[np.ndarray] | None,
+    interpreter: Interpreter,
 ) -> Verdict:
     deadline.doing = f"@{name}"
     last, draws = Comparison(contract, {}, {}), 0
     try:
         for pair in static_pairs(with_main(before, name), with_main(after, name)):
+            comparer = Comparer(*pair, contract, interpreter)
             for seed in range(seeds):
-                report = compare_modules(
-                    *pair,
-                    contract=contract,
-                    seed=seed,
-                    deadline=deadline,
-                    given=given if seed == seeds - 1 else None,
+                is_last = seed == seeds - 1
+                report = comparer.compare(
+                    seed=seed, deadline=deadline, given=given if is_last else None
                 )
-                merged = {**last.runs, **report.runs}, {**last.reasons, **report.reasons}
+                merged = _joined(last.runs, report.runs), {**last.reasons, **report.reasons}
                 last = replace(report, runs=merged[0], reasons=merged[1])
                 draws += len(report.runs)
                 if report.was_stopped:
@@ -174,6 +196,12 @@ def _verdict(
     return Verdict(name, last, draws)
 
 
+def _joined(runs: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """The engines of each kind of arguments, where each may have run on several."""
+    names = {kind: {*runs.get(kind, by).split(", "), by} for kind, by in more.items()}
+    return {**runs, **{kind: ", ".join(sorted(each)) for kind, each in names.items()}}
+
+
 def verify_pipeline(
     module: ir.Module,
     pipeline: PipelineLike,
@@ -185,8 +213,9 @@ def verify_pipeline(
 ) -> list[Verdict]:
     """Compare a module with itself after a pipeline, by the loosest contract that was used.
 
-    A program that agrees is compared again with each of its dimensions at size 1 and 0, which
-    finds rules that rely on larger sizes.
+    A program that agrees is compared again: each rewrite alone, on the values that reach it, which
+    finds errors that the rounding around it hides; and with each of its dimensions at size 1 and 0,
+    which finds rules that rely on larger sizes.
 
     Args:
         module: the program.
@@ -199,24 +228,47 @@ def verify_pipeline(
     steps, context = make_pipeline(pipeline), context or PassContext()
     deadline = deadline or Deadline()
 
-    def compared(program: ir.Module, seeds: int, given: Any = None) -> list[Verdict]:
+    def compared(
+        program: ir.Module, seeds: int, given: Any = None, interpreter: Interpreter | None = None
+    ) -> list[Verdict]:
         after, contract = _after(program, steps, context)
         return verify_modules(
-            program, after, contract=contract, seeds=seeds, deadline=deadline, given=given
+            program,
+            after,
+            contract=contract,
+            seeds=seeds,
+            deadline=deadline,
+            given=given,
+            interpreter=interpreter,
         )
 
     def with_other_sizes(verdict: Verdict) -> Verdict:
         for program in programs_of_other_sizes(with_main(module, verdict.function)):
             if verdict.unfinished:
                 break
-            [found] = compared(program, 1)
+            ration = _rationed(deadline, len(KINDS), 1 / (_MOST_SIZES * len(_OTHER_SIZES)))
+            [found] = compared(program, 1, interpreter=ration)
             if found.report.difference is not None:
                 return replace(found, function=verdict.function, program=program)
             elsewhere = verdict.elsewhere + found.draws
             verdict = replace(verdict, elsewhere=elsewhere, unfinished=found.unfinished)
         return verdict
 
+    def in_place(verdict: Verdict) -> Verdict:
+        program = with_main(module, verdict.function)
+        if verdict.unfinished or is_dynamic(program):
+            return verdict
+        own = given if verdict.function == "main" else None
+        budget = _budget(deadline) / len(verdicts)
+        found = check_in_place(program, steps, context, budget, deadline.is_over, own)
+        verdict = replace(verdict, rewrites=(found.checked, found.applied))
+        if found.report is None:
+            return verdict
+        return replace(verdict, report=found.report, program=found.program, wrong=found.wrong)
+
     verdicts = compared(module, seeds, given)
+    if all(verdict.agrees for verdict in verdicts):
+        verdicts = [in_place(verdict) for verdict in verdicts]
     if not all(verdict.agrees for verdict in verdicts):
         return verdicts
     return [with_other_sizes(verdict) for verdict in verdicts]
@@ -236,7 +288,7 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
         return
     kinds = [k for k in main_type(module).inputs if isinstance(k, ir.RankedTensorType)]
     sizes = sorted({size for kind in kinds for size in kind.shape if size > 1}, reverse=True)
-    for size, other in product(sizes[:_MOST_SIZES], (1, 0)):
+    for size, other in product(sizes[:_MOST_SIZES], _OTHER_SIZES):
         try:
             yield rebuild(inlined, Plan(extents={size: other}))
         except NotValid:
@@ -246,105 +298,6 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
 def _after(module: ir.Module, steps: Pipeline, context: PassContext) -> tuple[ir.Module, Contract]:
     copy = clone_module(module)
     return copy, contract_of(steps, run_pipeline(copy, steps, context))
-
-
-@dataclass(frozen=True)
-class Culprit:
-    """The first step of a pipeline after which a module is wrong.
-
-    Attributes:
-        index: the step's position in the pipeline, from 0.
-        step: the step.
-        rule: the rule whose application makes it wrong; None for a pass without rules.
-        application: which rewrite of that pass it is, from 1.
-    """
-
-    index: int
-    step: PipelineStep
-    rule: str | None = None
-    application: int = 0
-
-    def __str__(self) -> str:
-        which = f"pass {self.step.name!r}, step {self.index + 1} of the pipeline"
-        if self.rule is None:
-            return which
-        return f"rule {self.rule!r}, rewrite {self.application} of {which}"
-
-
-def blame(
-    module: ir.Module,
-    pipeline: PipelineLike,
-    *,
-    context: PassContext | None = None,
-    seeds: int = 3,
-    given: Sequence[np.ndarray] | None = None,
-) -> Culprit | None:
-    """The first pass and rewrite of a pipeline that breaks a module; None if none does.
-
-    The arguments are those of `verify_pipeline`.
-    """
-    steps, context = make_pipeline(pipeline), context or PassContext()
-    _, contract = _after(module, steps, context)
-
-    def is_wrong(after: ir.Module) -> bool:
-        verdicts = verify_modules(module, after, contract=contract, seeds=seeds, given=given)
-        return any(v.report.difference is not None for v in verdicts)
-
-    return bisect(module, steps, context, is_wrong)
-
-
-def bisect(
-    module: ir.Module,
-    pipeline: Pipeline,
-    context: PassContext,
-    is_wrong: Callable[[ir.Module], bool],
-) -> Culprit | None:
-    """The first pass, and in it the first rewrite, after which `is_wrong` holds.
-
-    Args:
-        module: the module before the pipeline.
-        pipeline: its result is wrong.
-        context: what rules may depend on.
-        is_wrong: the test; a wrong module is assumed to stay wrong.
-
-    Returns:
-        None where no step makes the module wrong.
-    """
-
-    def after(steps: tuple[PipelineStep, ...]) -> tuple[ir.Module, PipelineReport]:
-        copy = clone_module(module)
-        return copy, run_pipeline(copy, Pipeline(steps, pipeline.library), context)
-
-    count = _first(len(pipeline.steps), lambda n: is_wrong(after(pipeline.steps[:n])[0]))
-    if count is None or count == 0:
-        return None
-    before, step = pipeline.steps[: count - 1], pipeline.steps[count - 1]
-    culprit = Culprit(count - 1, step)
-    rewrites = sum(rule.hits for rule in after(pipeline.steps[:count])[1].steps[-1].rules)
-    options = step.python.options if step.python is not None else ()
-    if _REWRITE_LIMIT.replace("_", "-") not in options or not rewrites:
-        return culprit
-
-    def limited(limit: int) -> tuple[PipelineStep, ...]:
-        return (*before, replace(step, options={**step.options, _REWRITE_LIMIT: limit}))
-
-    number = _first(rewrites, lambda n: is_wrong(after(limited(n))[0]))
-    if not number:
-        return culprit
-    counts = [after(limited(n))[1].steps[-1].rules for n in (number - 1, number)]
-    fired = next(b.name for a, b in zip(*counts, strict=True) if a.hits != b.hits)
-    return replace(culprit, rule=fired, application=number)
-
-
-def _first(count: int, holds: Callable[[int], bool]) -> int | None:
-    """The smallest n up to `count` from which on `holds` is true; None if it is false there."""
-    if not holds(count):
-        return None
-    low, high = -1, count
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 def save_inputs(verdict: Verdict, path: Path) -> None:

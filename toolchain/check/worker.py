@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,18 @@ def main() -> None:
     requests = count()
     context = None
 
-    def answer(request: tuple[bytes, Sequence[np.ndarray]]) -> tuple[str, Any]:
+    def answer(request: tuple[bytes, Sequence[np.ndarray]]) -> tuple[str, Any, float]:
         nonlocal context
+        start = process_time()
         if next(requests) % _MODULES_PER_CONTEXT == 0:
             context = make_context()
             _private.register_inliner(context)
         assert context is not None
         try:
-            return "done", evaluate(*request, context)
+            found: Any = evaluate(*request, context)
+            status = "done"
         except Exception as error:
-            return "failed", f"{type(error).__name__}: {error}"
+            status, found = "failed", f"{type(error).__name__}: {error}"
+        return status, found, process_time() - start
 
     serve(answer)

@@ -15,7 +15,7 @@ import traceback
 
 import click
 
-from ..errors import JxcError, UsageError
+from ..errors import JxcError, UsageError, did_you_mean
 
 _VERBS = {
     "lower": "Trace a Python function and print its module.",
@@ -60,9 +60,35 @@ class _LazyGroup(click.Group):
         completed: click.Command = completion.add_completion(command)
         return completed
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb of a command line, its command, and the rest.
+
+        Raises:
+            UsageError: there is no such verb.
+        """
+        word = args[0]
+        if word in _VERBS or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        if word.startswith("-"):
+            ctx.fail(f"No such option {word!r}.")
+        raise UsageError(f"no verb {word!r}.{_offer(word)} `jxc --help` lists them")
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):  # from the table, which imports no verb
             formatter.write_dl(list(_VERBS.items()))
+
+
+def _offer(word: str) -> str:
+    """What to write in place of a word that is no verb."""
+    if word.endswith((".mlir", ".mlirbc", ".hlo")):
+        return f" To run passes on a module: jxc opt -O2 {shlex.quote(word)}."
+    if word.endswith(".py"):
+        return f" To run a program: jxc explain {shlex.quote(word)}."
+    if _FUNCTION.fullmatch(word):
+        return f" To lower a function: jxc lower {shlex.quote(word)} SPEC..."
+    return did_you_mean(word, list(_VERBS))
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -98,8 +98,10 @@ def _print(rates: Rates, *, as_json: bool) -> None:
         write_json(head | {"rates": listed}, "-")
         return
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+
+    from ..display.console import text_console
+    from ..units import text_width
 
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("rate")
@@ -109,6 +111,6 @@ def _print(rates: Rates, *, as_json: bool) -> None:
     for name, rate, here in rows:
         measured = "" if here is None else f"{here:.3g}"
         table.add_row(name, measured, f"{rate.shipped:.3g}", rate.doc)
-    console = Console(highlight=False)
+    console = text_console(text_width(80))
     console.print(table)
     console.print(f"target {rates.target}: " + (rates.source or "shipped rates"), soft_wrap=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..backend.children import ChildProcess, following
 from ..files import write_output
 from ..tools.explain import SCHEMA_VERSION
 from ..tools.explain.script import UserProgram, flush
@@ -70,6 +72,8 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     were traced, lowered and compiled from which line, how often, and how long it took. Below it,
     each recompilation has its reason and a fix.
 
+    The programs that child processes compile are counted below the table.
+
     The program keeps its own output and exit code. Options of jxc go before SCRIPT.
     """
     options = ExplainOptions(**flags)
@@ -85,11 +89,13 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         require_packages()
     program = UserProgram(script, args, is_module=options.is_module)
     recorder = _ProgramRecorder(keep_texts=bool(options.html))
-    code, own_stdout = run_program(program, recorder.start, options.json)
+    with following() as children:
+        code, own_stdout = run_program(program, recorder.start, options.json)
+        found = children()
     recorder.stop(program.error)
     flush()
     with open_streams():
-        _write(recorder.log, script, _numbered(options, recorder.log), own_stdout)
+        _write(recorder.log, found, script, _numbered(options, recorder.log), own_stdout)
     sys.exit(code)
 
 
@@ -107,8 +113,10 @@ class _ProgramRecorder:
         Raises:
             JxcError: this version of jax does not allow it.
         """
+        from ..backend.children import write_compilations
         from ..tools.explain.log import explain
 
+        write_compilations()
         self.log = self._stack.enter_context(explain(keep_texts=self._keep_texts))
 
     def stop(self, error: BaseException | None) -> None:
@@ -126,12 +134,21 @@ def _numbered(options: ExplainOptions, log: ExplainLog | None) -> ExplainOptions
 
 
 def _write(
-    log: ExplainLog | None, script: str, options: ExplainOptions, own_stdout: int | None
+    log: ExplainLog | None,
+    children: Sequence[ChildProcess],
+    script: str,
+    options: ExplainOptions,
+    own_stdout: int | None,
 ) -> None:
+    if log is not None:
+        log.children = children
     if options.json != "-" or options.output:
-        text = "jxc explain: the program did not import jax\n"
         if log is not None:
             text = log.table(all_rows=options.all_rows, plain=bool(options.output))
+        else:
+            from ..tools.explain.presentation import about_children
+
+            text = f"jxc explain: the program did not import jax\n{about_children(children)}"
         if options.output:
             write_output(text, options.output)
         else:
@@ -139,7 +156,7 @@ def _write(
     if options.json:
         lists = ("compilations", "rows", "reasons", "effects", "failures")
         empty: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "process": 0, "compiled": 0}
-        empty |= {"seconds": 0.0, "hits": {}}
+        empty |= {"seconds": 0.0, "hits": {}, "children": [c.as_json() for c in children]}
         found = log.as_json() if log is not None else empty | {name: [] for name in lists}
         write_json({"script": script, **found}, options.json, own_stdout)
     if options.html and log is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -47,6 +48,9 @@ def lsp_command(
     import logging
 
     logging.basicConfig(stream=sys.stderr, level=_LEVELS[log], format="%(levelname)s %(message)s")
+    if log != "verbose":
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(_without_traceback)
     from importlib.metadata import version
 
     from ..tools.lsp.features import make_server
@@ -61,6 +65,18 @@ def lsp_command(
     finally:
         server.end()
     leave(0 if server.was_shut_down else 1)
+
+
+def _without_traceback(record: Any) -> bool:
+    """Shorten a record of pygls on a malformed message to a line, and let it be logged."""
+    lines = record.getMessage().splitlines()
+    if record.exc_info:
+        lines += [f"{record.exc_info[0].__name__}: {record.exc_info[1]}"]
+    if len(lines) > 1:
+        last = next(line for line in reversed(lines) if line.strip())
+        record.msg, record.args = f"{lines[0]}: {last} (--log verbose prints more)", ()
+        record.exc_info = None
+    return True
 
 
 def main() -> None:

@@ -46,8 +46,15 @@ class ProfileOptions:
         default=60.0,
         show_default=True,
         metavar="S",
-        help="Record the first S seconds after the first program is compiled. The trace is in "
-        "memory: up to 30 MB a second for a program with very short kernels.",
+        help="Record the first S seconds after the first program is compiled.",
+    )
+    events: int = option(
+        type=click.IntRange(min=1),
+        default=300_000,
+        show_default=True,
+        metavar="N",
+        help="Record about N events, which are in memory: 1.3 KB for each at the end. A program "
+        "with very short kernels has a million a second.",
     )
     no_o2: bool = flag(help="Do not estimate what O2 would change, which compiles again.")
     output: str | None = option(
@@ -113,7 +120,9 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         require_packages()
     from ..tools.profile.recording import ProfileRecorder
 
-    recorder = ProfileRecorder(os.path.basename(script), options.seconds)
+    recorder = ProfileRecorder(
+        os.path.basename(script), options.seconds, most_events=options.events
+    )
     code, own_stdout = run_program(program, recorder.listen, options.json)
     recorder.stop()
     flush()

@@ -165,3 +165,10 @@ def function_command(source: str, seconds: float | None, as_json: bool, **flags:
         write_json({"schema_version": 1, **vars(verdict)}, "-")
     else:
         click.echo(as_table(verdict))
+    if not verdict.stored:
+        from ..backend.verdicts import verdict_store
+
+        raise JxcError(
+            f"the verdict was not kept: cannot write to {verdict_store().directory}. "
+            "JXC_CACHE_DIR names another folder."
+        )

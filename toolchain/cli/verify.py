@@ -46,7 +46,8 @@ class VerifyOptions(PassOptions):
     seconds: float | None = option(
         type=SECONDS,
         metavar="N",
-        help="Stop drawing arguments after N seconds; the verdict says what was not checked.",
+        help="Stop drawing arguments after N seconds; the verdict says what was not checked. The "
+        "interpreter may take as long; without N, 2.5 s.",
     )
     bisect: bool = flag(help="Name the pass, and the rewrite, that breaks it.")
     xla_bisect: bool = flag(help="Compare A on XLA with the interpreter; name the XLA pass.")
@@ -80,11 +81,12 @@ def verify_command(before: str | None, **flags: Any) -> None:
     them. It runs on generated arguments: random values, edge values (NaN, infinities, signed zeros,
     denormals, extremes), and small integers, whose sums are exact; and on the values of
     `arguments()`, --args and files of arrays. Dynamic dimensions take several sizes. With a
-    pipeline, each dimension is also tested with sizes 1 and 0.
+    pipeline, each dimension is also tested with sizes 1 and 0, and each rewrite alone on the values
+    that reach it.
 
     StableHLO's reference interpreter runs both programs and every bit must agree. XLA runs what the
-    interpreter cannot run or would take seconds for; a difference by rounding is allowed there, and
-    under the looser contracts of the rules that fired.
+    interpreter cannot run or has no time for; a difference by rounding is allowed there, and under
+    the looser contracts of the rules that fired. Edge values come first on the interpreter.
 
     Exit code 0 if all that was run agrees, 1 if there is a difference or nothing could be run.
     Where a pipeline makes a difference, a small program that shows it is printed.
@@ -107,6 +109,7 @@ def verify_command(before: str | None, **flags: Any) -> None:
     jxc verify --replacement my_kernels.py:attention
     """
     options = read_options(VerifyOptions, flags)
+    leave_out_absent_hardware()
     if options.conformance is not None:
         _run_conformance(before, options)
     if options.replacement is not None:
@@ -178,7 +181,6 @@ def _read(file: str, data: bytes, context: Any = None) -> Any:
 
 def _lower(request: LowerRequest) -> tuple[Any, Any]:
     """The module, and the arguments that the file gives with their values."""
-    leave_out_absent_hardware()
     from ..backend.lowered import lowered_from_request
     from ..check.fill import operands_of
 
@@ -190,8 +192,9 @@ def _compare(
     module: Any, after: str | None, options: VerifyOptions, stage: ChildStage, given: Any
 ) -> None:
     """Compare, print the verdicts, and leave with the exit code."""
+    from ..check.bisect import blame
     from ..check.compare import Deadline
-    from ..check.verify import CONTRACTS, blame, save_inputs, verify_modules, verify_pipeline
+    from ..check.verify import CONTRACTS, save_inputs, verify_modules, verify_pipeline
 
     context, pipeline, seeds = options.context(), None, options.draws
     if after is not None:
@@ -281,6 +284,9 @@ def _verdict_as_object(verdict: Any) -> dict[str, Any]:
         "contract": str(verdict.report.contract),
         "draws": verdict.draws + verdict.elsewhere,
         "unfinished": verdict.unfinished or None,
+        "rewrites": verdict.rewrites[1],
+        "rewrites_in_place": verdict.rewrites[0],
+        "wrong_rewrite": verdict.wrong or None,
         "runs": verdict.report.runs,
         "reasons": verdict.report.reasons,
         "difference": str(verdict.report.difference) if verdict.report.difference else None,
@@ -342,7 +348,6 @@ def _run_replacement(before: str | None, options: VerifyOptions) -> NoReturn:
     """Compare the replacements in a file with their searches, and leave."""
     others = {"a program": before, "--contract": options.contract, "--bisect": options.bisect}
     _refuse("--replacement compares the functions of a file", others)
-    leave_out_absent_hardware()
     stage = in_child(None, lambda saved: [])
     stage.enter("while loading the replacements")
     from ..check.compare import Deadline

@@ -7,7 +7,6 @@ machine and writes them to a file in the user's configuration directory, from wh
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import UsageError
+from ..files import from_json, parse_json
 
 SHIPPED_TARGET = "cpu"
 """The only target with shipped rates."""
@@ -60,6 +60,14 @@ class Rates:
     def decides(self) -> bool:
         """Whether rules may decide by these rates: some are shipped or measured for this target."""
         return self.target == SHIPPED_TARGET or bool(self.measured)
+
+
+@dataclass(frozen=True)
+class _RatesFile:
+    """What a rates file holds; see `read_rates_file`."""
+
+    targets: Mapping[str, Mapping[str, float]]
+    measured: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def rates_file() -> Path | None:
@@ -117,12 +125,10 @@ def read_rates_file(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return contents
     try:
-        found = json.loads(file.read_text())
-        for target, rates in found["targets"].items():
-            contents["targets"][target] = {name: float(each) for name, each in rates.items()}
-        return contents | {"measured": dict(found.get("measured", {}))}
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        found: _RatesFile = from_json(_RatesFile, parse_json(file.read_bytes()))
+    except (ValueError, OSError) as error:
         raise UsageError(
-            f"{file}: expected rates that `jxc calibrate` wrote, found {error!r}; "
+            f"{file}: expected rates that `jxc calibrate` wrote: {error}; "
             "delete the file and run `jxc calibrate` again"
         ) from error
+    return contents | {"targets": dict(found.targets), "measured": dict(found.measured)}

@@ -38,7 +38,7 @@ def is_tiny(module: ir.Module) -> bool:
     """Whether a module is so small that no pass of a level gains anything on it."""
     for ops, op in enumerate(walk(module.operation), start=1):
         name = op.operation.name
-        if ops > TINY_MODULE_OPS or name in _PAY_ALONE or _is_folded_wrongly(op):
+        if ops > TINY_MODULE_OPS or name in _PAY_ALONE or _is_wrong_in_xla(op):
             return False
         kinds = [ir.ShapedType(v.type) for v in op.operands] if name in _PAY_WHEN_LARGE else []
         if any(kind.has_static_shape and prod(kind.shape) >= _LARGE_ELEMENTS for kind in kinds):
@@ -46,26 +46,35 @@ def is_tiny(module: ir.Module) -> bool:
     return True
 
 
-def _is_folded_wrongly(op: ir.OpView) -> bool:
-    """Whether XLA may fold `op` wrongly, so that `simplify` must fold it first.
+def _is_wrong_in_xla(op: ir.OpView) -> bool:
+    """Whether XLA may compute `op` wrongly, so that `simplify` or `workarounds` must come first.
 
     jaxlib 0.10.2 and 0.12.0.1 read booleans in `clamp` as signed, give 0.0 for the sign of -0.0,
     read unsigned indices as signed, ignore the total order, and assume that the initial value of a
-    reduction is neutral.
+    reduction is neutral. The others are in `passes/workarounds/faults.py`.
     """
     match op.operation.name:
         case "stablehlo.reduce":
             operand = ir.ShapedType(op.operands[0].type)
-            return not len(op.attributes["dimensions"]) or (
-                operand.has_static_shape and 0 in operand.shape
+            return (
+                not len(op.attributes["dimensions"])
+                or (operand.has_static_shape and 0 in operand.shape)
+                or operand.rank > _MOST_DIMENSIONS
             )
         case "stablehlo.compare":
             return "compare_type" in op.attributes and "TOTAL" in str(op.attributes["compare_type"])
+        case "stablehlo.dynamic_update_slice":
+            starts = [ir.ShapedType(start.type).element_type for start in list(op.operands)[2:]]
+            return any(ir.IntegerType(start).width < 32 for start in starts)
         case "stablehlo.dynamic_slice" | "stablehlo.gather":
             return any(map(is_unsigned, list(op.operands)[1:]))
         case "stablehlo.clamp" | "stablehlo.sign":
             return any(map(_is_constant, op.operands))
     return False
+
+
+_MOST_DIMENSIONS = 6
+"""The most dimensions of a sum of products that XLA always computes (`passes/workarounds`)."""
 
 
 def _is_constant(value: ir.Value) -> bool:

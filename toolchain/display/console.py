@@ -15,7 +15,13 @@ from rich.text import Text
 
 from .fragment import escaped, table_of_cells
 
+_LINES = 25  # of a terminal; rich uses it for live displays only
 _COLORS = ("red", "green", "yellow")
+
+
+def text_console(width: int, **settings: Any) -> Console:
+    """A console of rich of a width. rich reads no environment variables if it has both sizes."""
+    return Console(width=width, height=_LINES, highlight=False, **settings)
 
 
 class HtmlConsole(Console):
@@ -26,7 +32,7 @@ class HtmlConsole(Console):
     """
 
     def __init__(self) -> None:
-        super().__init__(width=120, highlight=False)
+        super().__init__(width=120, height=_LINES, highlight=False)
         self.parts: list[str] = []
 
     def print(self, *objects: Any, **options: Any) -> None:

@@ -40,7 +40,7 @@ class Frames:
         if frame := _FRAME.search(metadata):
             number = int(frame[1])
             if number not in self._known:
-                self._known[number] = _best(self._stack(number))
+                self._known[number] = place_in(self._stack(number))
             return self._known[number]
         file, line = _FILE.search(metadata), _LINE.search(metadata)
         return SourceLine(_unescaped(file[1]), int(line[1]) if line else 0) if file else None
@@ -85,8 +85,11 @@ def op_name_of(metadata: str) -> str:
     return _unescaped(found[1]) if found else ""
 
 
-def _best(stack: list[SourceLine]) -> SourceLine | None:
-    """The user's innermost frame, else the innermost that is not jax's, else the innermost."""
+def place_in(stack: Sequence[SourceLine]) -> SourceLine | None:
+    """The line of a stack, whose innermost frame is first.
+
+    The user's innermost, else the innermost that is not jax's, else the innermost.
+    """
     of_others = (each for each in stack if not is_compiler_file(each.file))
     return innermost_user_line(reversed(stack)) or next(of_others, next(iter(stack), None))
 

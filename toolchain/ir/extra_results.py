@@ -8,7 +8,7 @@ and branches. `extra_results` reads the description; `drop_extra_results` remove
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
+from ..errors import UsageError
+from ..files import from_json, parse_json
 from .module import has_regions, is_pure, main_of, terminator
 from .values import is_used
 
@@ -56,19 +58,34 @@ def add_results(
 
 
 def extra_results(module: ir.Module) -> list[ExtraResults]:
-    """The extra results of @main by pass, in order."""
+    """The extra results of @main by pass, in order.
+
+    Raises:
+        UsageError: the attribute of the module is not one of `add_results`.
+    """
     main = main_of(module)
     if main is None:
         return []
-    types = iter(list(main.type.results)[-_extra_count(module.operation) :])
-    return [
-        ExtraResults(
-            ir.StringAttr(entry["by"]).value,
-            tuple(islice(types, ir.IntegerAttr(entry["results"]).value)),
-            json.loads(ir.StringAttr(entry["table"]).value),
-        )
-        for entry in _entries(module.operation)
-    ]
+    try:
+        types = iter(list(main.type.results)[-_extra_count(module.operation) :])
+        return [
+            ExtraResults(
+                ir.StringAttr(entry["by"]).value,
+                tuple(islice(types, ir.IntegerAttr(entry["results"]).value)),
+                _table(ir.StringAttr(entry["table"]).value),
+            )
+            for entry in _entries(module.operation)
+        ]
+    except (KeyError, TypeError, ValueError) as error:  # the module is from a file
+        raise UsageError(
+            f"the attribute {EXTRA_RESULTS} of the module is not one that a pass of jxc wrote: "
+            f"{error}; remove it"
+        ) from None
+
+
+def _table(text: str) -> dict[str, Any]:
+    table: dict[str, Any] = from_json(Mapping[str, Any], parse_json(text))
+    return table
 
 
 def own_results(module: ir.Operation) -> list[tuple[str, ir.Value]]:

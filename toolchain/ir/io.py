@@ -14,6 +14,7 @@ from . import _private
 from .hlo import ModuleSyntaxError, hlo_in
 from .locations import format_location
 from .module import clone_module, make_context, walk
+from .nesting import check_text, make_room
 
 _BYTECODE_MAGIC = b"ML\xefR"
 _PORTABLE_PRODUCER = b"StableHLO_v"
@@ -33,6 +34,7 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
 
     Raises:
         ModuleSyntaxError: `data` is none of these, or is malformed.
+        JxcError: the module is nested too deep, see `nesting`.
     """
     if (proto := hlo_in(data, name)) is not None:
         return read_module(_stablehlo_of_hlo(proto, name), context, name=name)
@@ -50,13 +52,28 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
             ) from None
     if not data.strip():
         raise ModuleSyntaxError(f"{name}: empty input; expected an MLIR module")
+    if name.endswith(".py"):
+        raise ModuleSyntaxError(_python_file(name, data))
+    check_text(data.encode(errors="replace"), name)
     try:
         with context:
-            return ir.Module.parse(data, context)
+            module = ir.Module.parse(data, context)
     except ir.MLIRError as error:
         raise ModuleSyntaxError(format_diagnostics(error, name)) from None
     except (ValueError, MemoryError) as error:  # a dimension number beyond 32 bits, say
         raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
+    make_room(module, name)
+    return module
+
+
+def _python_file(name: str, text: str) -> str:
+    """The message on a file of Python in place of a module; it names a function of the file."""
+    found = re.search(r"^def (\w+)", text, re.MULTILINE)
+    function = found[1] if found else "FUNCTION"
+    return (
+        f"{name} is a file of Python; expected an MLIR module. Lower a function of it first:\n"
+        f"  jxc lower {name}:{function} SPEC... -o module.mlir"
+    )
 
 
 def module_of_export(data: bytes) -> bytes | None:
@@ -101,6 +118,7 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
         is_mlir = isinstance(error, ir.MLIRError)
         why = format_diagnostics(error, name) if is_mlir else _first_line(error)
         raise ModuleSyntaxError(f"{malformed}: {why}") from None
+    make_room(module, name)
     _check_names(module, name)
     return module
 

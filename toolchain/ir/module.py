@@ -70,12 +70,30 @@ def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
         >>> [op.operation.name for op in walk(module.operation)]
         ['func.func', 'func.return']
     """
-    for region in root.regions:
+    pending = [_ops_of(root)]  # not recursive: loops may be nested deeper than Python calls
+    while pending:
+        for op in pending[-1]:
+            yield op
+            if has_regions(op):
+                pending.append(_ops_of(op))
+                break
+        else:
+            pending.pop()
+
+
+def _ops_of(op: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
+    """The ops directly in the regions of `op`."""
+    for region in op.regions:
         for block in region.blocks:
-            for op in block.operations:
-                yield op
-                if has_regions(op):
-                    yield from walk(op)
+            yield from block.operations
+
+
+def nesting_of(root: ir.Operation | ir.OpView) -> int:
+    """How deep ops with regions are nested inside `root`; 1 for functions without loops."""
+    depth, level = 0, [root]
+    while level := [op for each in level for op in _ops_of(each) if has_regions(op)]:
+        depth += 1
+    return depth
 
 
 _HAS_REGIONS: dict[type, bool] = {}  # by op class: an op class has regions or it has none

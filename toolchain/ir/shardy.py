@@ -42,7 +42,10 @@ def run_shardy(module: ir.Operation, passes: str) -> ir.Module:
     """
     kind, answer = _client().run(_written(module), passes)
     if kind == "failed":
-        raise ShardyError(f"Shardy's passes failed: {answer}")
+        raise ShardyError(
+            f"Shardy's passes, which XLA runs too, failed on this program: {answer}. Without them "
+            "jxc cannot keep how the program is split over devices; MLIR's own passes still run."
+        )
     return ir.Module.parse(answer, module.context)
 
 

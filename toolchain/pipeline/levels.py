@@ -47,13 +47,27 @@ _FASTER = (
     "unroll",
 )
 
+_WORKED_AROUND = (
+    # After all others, which could restore a form that XLA computes incorrectly.
+    "workarounds",
+)
+
 _SHARED = ("dedup-constants", "cse")
 
-_O2 = (*_INLINED, *_REROLLED, *_UNIQUE, *_RECOGNISED_AS_TRACED, "simplify", *_FASTER, *_SHARED)
+_O2 = (
+    *_INLINED,
+    *_REROLLED,
+    *_UNIQUE,
+    *_RECOGNISED_AS_TRACED,
+    "simplify",
+    *_FASTER,
+    *_WORKED_AROUND,
+    *_SHARED,
+)
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "O0": (),
-    "O1": (*_INLINED, *_UNIQUE, "simplify", *_SHARED),  # the same bits
+    "O1": (*_INLINED, *_UNIQUE, "simplify", *_WORKED_AROUND, *_SHARED),  # the same bits
     # The default: rounds differently where XLA may too, and is as accurate as XLA.
     "O2": _O2,
     # What was measured to be fastest for a program and a device (`backend.tuning`); without a

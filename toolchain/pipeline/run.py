@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
+from ..ir.nesting import make_room
 from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import FailureInstrument, Instrument
 from .invariants import Invariants, ResultShardings, verify
@@ -62,7 +63,9 @@ def run_pipeline(
 
     Raises:
         PassError: a pass failed, or broke an invariant of the module.
+        JxcError: the module is nested too deep.
     """
+    make_room(module, name)
     report = PipelineReport()
     is_all_native = all(step.python is None for step in pipeline.steps)
     shardings = ResultShardings(None) if is_all_native else ResultShardings.of(module)

@@ -31,6 +31,7 @@ from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
+from .recording import current_recorder
 from .remarks import NoMatch, is_collecting, remark
 from .rule import PassContext, Rule, RuleCount, checked_result
 from .visit import begin_visit, end_visits
@@ -72,6 +73,7 @@ class Worklist:
         self._rules = rules
         self._guard = guard
         self._observer = current_observer()
+        self._recorder = current_recorder()
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_LAST_REWRITES)
         self._rewrites = 0
@@ -162,6 +164,8 @@ class Worklist:
             remark(rule.name, "passed", location, f"replaced {name}")
         if not self._is_first:
             self._visit_again(_users(op, depth=2))
+        if self._recorder is not None:
+            self._recorder(rule, op, values, [handle[0] for handle in built])
         self._replace(op, values)
         return built
 

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import JxcError
+from ...files import from_json, parse_json
 
 Spec = tuple[tuple[str, ...], ...]  # as in jxc.ir.shardings, which imports MLIR
 
@@ -81,7 +83,7 @@ class Header:
     target: str
     platform: str
     device_kind: str
-    machine: Mapping[str, Any]
+    machine: Mapping[str, str | tuple[str, ...]]
     devices: int
     mesh: Mapping[str, int]
     libraries: tuple[str, ...]
@@ -136,13 +138,15 @@ def read_artifact(path: str | Path) -> tuple[Header, bytes]:
     start = len(MAGIC) + _LENGTH
     end = start + int.from_bytes(data[len(MAGIC) : start], "little")
     executable = data[end:]
+    if len(data) < end:
+        raise ArtifactError(f"{path} is damaged: its header ends too early")
     try:
-        record = json.loads(data[start:end])
-        version = record.get("schema_version")
-    except (ValueError, AttributeError):
-        raise ArtifactError(
-            f"{path} is damaged: its header ends too early, or is no JSON"
-        ) from None
+        record = parse_json(data[start:end])
+        if not isinstance(record, dict):
+            raise ValueError("expected an object")
+    except ValueError as error:
+        raise ArtifactError(f"{path} is damaged: its header is not JSON: {error}") from None
+    version = record.get("schema_version")
     if version != SCHEMA_VERSION:
         raise ArtifactError(
             f"{path} is of schema version {version}, and this jxc reads {SCHEMA_VERSION}: save it "
@@ -151,17 +155,29 @@ def read_artifact(path: str | Path) -> tuple[Header, bytes]:
     if record.pop("sha256", None) != checksum(record, executable):
         raise ArtifactError(f"{path} is damaged: its checksum is not that of its contents")
     try:
-        for name in ("arguments", "results"):
-            record[name] = tuple(map(_leaf, record[name]))
-        record["libraries"] = tuple(record["libraries"])
-        return Header(**{field.name: record[field.name] for field in fields(Header)}), executable
-    except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"{path} is damaged: its header lacks {error}") from None
+        header: Header = from_json(Header, record)
+        if header.devices != math.prod(header.mesh.values()):
+            raise ValueError("expected one device for each position of its mesh")
+        _check_tree(header.argument_tree, len(header.arguments))
+        _check_tree(header.result_tree, len(header.results))
+    except ValueError as error:
+        raise ArtifactError(f"{path} is damaged: its header: {error}") from None
+    return header, executable
 
 
-def _leaf(record: dict[str, Any]) -> SavedLeaf:
-    spec = tuple(tuple(axes) for axes in record["spec"])
-    return SavedLeaf(**{**record, "shape": tuple(record["shape"]), "spec": spec})
+def _check_tree(record: Any, leaves: int) -> None:
+    """Check that a nesting is one of `encode_tree`, for so many leaves.
+
+    Raises:
+        ValueError: it is not.
+    """
+    left = iter(range(leaves))
+    try:
+        decode_tree(record, left)
+    except (AttributeError, StopIteration, RuntimeError, TypeError, ValueError):
+        raise ValueError("expected a nesting of its arrays, found something else") from None
+    if next(left, None) is not None:
+        raise ValueError("expected a nesting of all of its arrays, found one of fewer")
 
 
 _INSTRUCTIONS = (
@@ -172,7 +188,7 @@ _INSTRUCTIONS = (
 """Prefixes of the names of processor features that add instructions, on x86 and ARM."""
 
 
-def this_machine() -> dict[str, Any]:
+def this_machine() -> dict[str, str | tuple[str, ...]]:
     """The architecture, and the processor features as Linux lists them; none on other systems."""
     try:
         cpuinfo = Path("/proc/cpuinfo").read_text()
@@ -182,10 +198,10 @@ def this_machine() -> dict[str, Any]:
     features = (
         {word for word in listed[1].split() if word.startswith(_INSTRUCTIONS)} if listed else ()
     )
-    return {"architecture": platform.machine(), "features": sorted(features)}
+    return {"architecture": platform.machine(), "features": tuple(sorted(features))}
 
 
-def check_machine(machine: Mapping[str, Any], path: object) -> None:
+def check_machine(machine: Mapping[str, str | tuple[str, ...]], path: object) -> None:
     """Check that code for `machine` runs on this processor.
 
     Raises:

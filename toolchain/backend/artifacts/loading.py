@@ -122,7 +122,13 @@ def load(path: str | Path) -> LoadedProgram:
         executable = _private.loaded(raw, devices)
     except Exception as error:  # each runtime raises its own type
         raise ArtifactError(f"{path}: XLA does not load it: {error}") from error
-    return LoadedProgram(header, _callable(header, executable, devices))
+    try:
+        return LoadedProgram(header, _callable(header, executable, devices))
+    except Exception as error:  # each field can be one that numpy or JAX refuses
+        reason = str(error).partition("\n")[0]
+        raise ArtifactError(
+            f"{path} is damaged: its header describes no program: {reason}"
+        ) from error
 
 
 def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:

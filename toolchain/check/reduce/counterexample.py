@@ -14,7 +14,7 @@ from ...ir import clone_module, walk
 from ...pipeline import Pipeline, PipelineLike, make_pipeline, run_pipeline
 from ...rewrite import PassContext, exact
 from ..compare import Comparison, compare_modules
-from ..inputs import GIVEN, CannotRun
+from ..inputs import GIVEN, IN_PLACE, CannotRun
 from ..modules import static_pairs, with_main
 from ..run import Interpreter
 from ..verify import Verdict, contract_of
@@ -95,7 +95,8 @@ def _interpreter(verdict: Verdict) -> Interpreter:
 
 
 def _ran_on_interpreter(verdict: Verdict) -> bool:
-    return set(verdict.report.runs.values()) == {"interpreter"}
+    difference = verdict.report.difference
+    return difference is not None and difference.by == "interpreter"
 
 
 @dataclass
@@ -151,7 +152,7 @@ class _Test:
     def _given(self) -> Sequence[np.ndarray] | None:
         """The caller's arguments where they show it; candidates of other types count as right."""
         assert self.found.report.difference is not None
-        return self.found.report.difference.inputs if self._kind == GIVEN else None
+        return self.found.report.difference.inputs if self._kind in (GIVEN, IN_PLACE) else None
 
     def _is_bounded(self, module: ir.Module) -> bool:
         """Whether every run can be stopped: a loop on XLA cannot."""

@@ -93,7 +93,8 @@ def _run(
             _print_instrumented(recorded, summary, quiet=quiet)
             agrees = recorded.nans is None
     if options.profile:
-        _print_profile(_caller(executable, args, kwargs), job.name, summary, quiet=quiet)
+        call = _caller(executable, args, kwargs)
+        _print_profile(call, job.name, executable.lowered.module, summary, quiet=quiet)
     if options.bench or options.diff_plain:
         programs = {"jxc": executable}
         if options.diff_plain:
@@ -231,12 +232,14 @@ def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return call
 
 
-def _print_profile(call: Any, name: str, summary: dict[str, Any], *, quiet: bool) -> None:
+def _print_profile(
+    call: Any, name: str, module: Any, summary: dict[str, Any], *, quiet: bool
+) -> None:
     """Print the measured time by line."""
     from ...tools.profile.presentation import as_text
     from ...tools.profile.recording import profile_calls
 
-    profile = profile_calls(name, call, _PROFILED)
+    profile = profile_calls(name, call, _PROFILED, module)
     summary["profile"] = profile.as_json()
     if not quiet:
         click.echo(as_text(profile), nl=False)

@@ -7,7 +7,6 @@ more than the opcode: custom calls of libraries (cuBLAS, cuDNN, oneDNN, LAPACK, 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from ...cost.formulas import (
     flops_of_op,
     names,
 )
+from ...files import parse_json
 from .. import Computation, Instruction, Shape
 
 COLLECTIVES = names(
@@ -189,7 +189,7 @@ def _as(name: str, **changes: Any) -> Callable[[Instruction], int | None]:
 def _cublas(call: Instruction) -> int | None:
     """A product, and one addition per result for each further operand: a bias, an addend."""
     try:
-        config = json.loads(call.attributes["backend_config"])["gemm_backend_config"]
+        config = parse_json(call.attributes["backend_config"])["gemm_backend_config"]
         dims = config["dot_dimension_numbers"]["lhs_contracting_dimensions"]
     except (ValueError, KeyError, TypeError):
         return None

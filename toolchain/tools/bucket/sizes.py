@@ -6,8 +6,10 @@ the best choice of n sizes up to a length extends one of n - 1 sizes up to a sho
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -108,3 +110,72 @@ def best_sizes(counts: Mapping[int, int], most: int) -> Iterator[tuple[int, tupl
                 choices[j] = (*chosen[i], known[j].item())
         cost, chosen = following, choices
         yield int(cost[-1]), chosen[-1]
+
+
+# Proposals from the shapes of recorded calls, which later calls may exceed
+
+_MULTIPLE = 8  # sizes above 16 are rounded up to a multiple of it, which suits vector units
+_MOST_DIMENSIONS = 3  # for which several sizes are tried; further ones get one size each
+
+
+def propose_sizes(seen: Iterable[int], most: int = 4, waste: float = 0.2) -> tuple[int, ...]:
+    """The fewest sizes to pad to with little waste, or the `most` sizes with the least waste.
+
+    Args:
+        seen: the sizes of all calls.
+        most: the largest number of programs.
+        waste: the share of padding that counts as little.
+    """
+    lengths = sorted(size for size in seen if size > 0)
+    sizes: tuple[int, ...] = ()
+    for _, sizes in best_sizes(Counter(map(_rounded, lengths)), most) if lengths else ():
+        if padding_waste(lengths, sizes) <= waste:
+            break
+    return sizes
+
+
+def propose_shapes(
+    seen: Sequence[tuple[int, ...]],
+    of_arrays: Sequence[Sequence[int]],
+    most: int = 4,
+    waste: float = 0.2,
+) -> tuple[tuple[tuple[int, ...], ...], int, float]:
+    """The sizes to pad several dimensions to, as `propose_sizes` for one.
+
+    Args:
+        seen: the sizes of the dimensions in each call, from 1.
+        of_arrays: the positions in them of the dimensions of each array.
+        most: the largest number of programs, which is that of different padded shapes.
+        waste: the share of padding that counts as little.
+
+    Returns:
+        The sizes of each dimension, the number of programs, and the share of padding.
+    """
+    choices = [
+        best_sizes(Counter(map(_rounded, lengths)), most if at < _MOST_DIMENSIONS else 1)
+        for at, lengths in enumerate(zip(*seen, strict=True))
+    ]
+    found = []
+    for pairs in product(*choices):
+        sizes = tuple(each for _, each in pairs)
+        padded = [tuple(map(bucket_of, shape, sizes)) for shape in seen]
+        programs = len(set(padded))
+        if programs <= most:  # as one size for each dimension has
+            share = 1 - _elements(seen, of_arrays) / _elements(padded, of_arrays)
+            found.append((sizes, programs, share))
+    return min(found, key=lambda each: (each[2] > waste, each[1] if each[2] <= waste else each[2]))
+
+
+def _elements(shapes: Iterable[tuple[int, ...]], of_arrays: Sequence[Sequence[int]]) -> int:
+    return sum(math.prod(shape[at] for at in own) for shape in shapes for own in of_arrays)
+
+
+def _rounded(size: int) -> int:
+    return size if size <= 2 * _MULTIPLE else -(-size // _MULTIPLE) * _MULTIPLE
+
+
+def padding_waste(seen: Iterable[int], sizes: Iterable[int]) -> float:
+    """The share of padding among all elements, if `seen` are padded to the next of `sizes`."""
+    lengths, ordered = list(seen), sorted(sizes)
+    padded = sum(next((size for size in ordered if size >= n), n) for n in lengths)
+    return 1 - sum(lengths) / padded if padded else 0.0

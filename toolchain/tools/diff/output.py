@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...display.console import text_console
 from ...source import short_line
-from ...units import show_bytes, show_count, show_seconds
+from ...units import show_bytes, show_count, show_seconds, text_width
 from .difference import DifferenceGroup, GraphDifference
 from .graph import ToQuotedLine, line_reader
 
@@ -133,6 +134,9 @@ class ProgramComparison:
         result = f"{len(groups)} differences on {lines} lines" if groups else "the ops are the same"
         return f"<jxc diff of {names}: {'the same' if self.is_same else result}>"
 
+    def __str__(self) -> str:
+        return as_text(self, 80)
+
     def _repr_html_(self) -> str:
         from ...display.console import HtmlConsole
         from ...display.fragment import fragment
@@ -171,12 +175,15 @@ def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
 
 def print_comparison(found: ProgramComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every line that differs."""
-    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
-    console = Console(width=width, highlight=False, soft_wrap=False)
+    click.echo(as_text(found, text_width(120), whole=whole))
+
+
+def as_text(found: ProgramComparison, width: int, *, whole: bool = False) -> str:
+    """A comparison as text; with `whole`, every line that differs."""
+    console = text_console(width, soft_wrap=False)
     with console.capture() as captured:
         _print(console, found, whole)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())  # rich pads tables to their width
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())  # tables are padded
 
 
 def _print(console: Console, found: ProgramComparison, whole: bool) -> None:

@@ -20,10 +20,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...display.console import text_console
 from ...errors import UsageError
-from ...files import read_json
+from ...files import from_json, read_json
 from ...source import short_line
-from ...units import show_seconds
+from ...units import show_seconds, text_width
 
 _GROUPINGS = ("line", "layer", "kernel", "program")
 _PRINTED = {"line": 12, "program": 6, "kernel": 8}
@@ -74,6 +75,48 @@ class ComparedRow:
     def as_json(self) -> dict[str, Any]:
         """The row as an object."""
         return asdict(self) | {"ratio": self.ratio}
+
+
+@dataclass(frozen=True)
+class _Line:
+    file: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    detail: str
+    part: str
+    seconds: float
+    step_seconds: tuple[float, float, float] | None
+    line: _Line | None
+
+
+@dataclass(frozen=True)
+class _Step:
+    is_warm_up: bool
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """What is read of the object of `jxc profile --json`."""
+
+    program: str
+    seconds: float
+    warm_up_seconds: float
+    running_seconds: float
+    parts: Mapping[str, float]
+    by: _Groupings
+    steps: tuple[_Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Groupings:
+    line: tuple[_Row, ...]
+    layer: tuple[_Row, ...]
+    kernel: tuple[_Row, ...]
+    program: tuple[_Row, ...]
 
 
 @dataclass(frozen=True)
@@ -134,16 +177,13 @@ def compare_profiles(words: Sequence[str]) -> ProfileComparison:
 def _read(name: str) -> Mapping[str, Any]:
     found = read_json(name)
     try:
-        rows = [row for by in _GROUPINGS for row in found["by"][by]]
-        if all({"name", "seconds", "step_seconds"} <= row.keys() for row in rows):
-            return {"steps": [], **found}
-    except (AttributeError, KeyError, TypeError):
-        pass
-    raise UsageError(
-        f"expected in {name} the object of `jxc profile --json`, found "
-        f"{', '.join(list(found)[:4]) if isinstance(found, dict) else type(found).__name__}. "
-        "Write it with `jxc profile --json FILE`"
-    )
+        from_json(_Profile, found)
+    except ValueError as error:
+        raise UsageError(
+            f"expected in {name} the object of `jxc profile --json`: {error}. "
+            "Write it with `jxc profile --json FILE`"
+        ) from None
+    return {"steps": [], **found}
 
 
 def warm_steps(profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -241,8 +281,7 @@ def _overlap(before: _Seconds | None, after: _Seconds | None) -> bool:
 
 def print_profiles(found: ProfileComparison, *, whole: bool) -> None:
     """Print a comparison; with `whole`, every row."""
-    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 100
-    console = Console(width=width, highlight=False)
+    console = text_console(text_width(100))
     with console.capture() as captured:
         _print(console, found, whole)
     for line in captured.get().splitlines():

@@ -109,6 +109,8 @@ def _sources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     for word in words[1:]:
         if _is_module(word) or _FUNCTION.match(word):
             found.append((word, []))
+        elif word.endswith(".py"):
+            raise UsageError(f"{word} is a file of Python: name a function of it, {word}:FUNCTION")
         else:
             found[-1][1].append(word)
     if len(found) > 2:

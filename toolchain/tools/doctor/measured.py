@@ -8,14 +8,47 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import UsageError
-from ...files import read_json
+from ...files import from_json, read_json
 from ...source import SourceLine
 from .finding import Finding
 from .run import DoctorResult
+
+
+@dataclass(frozen=True)
+class _Line:
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class _Row:
+    line: _Line | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Rows:
+    line: tuple[_Row, ...]
+
+
+@dataclass(frozen=True)
+class _Program:
+    name: str
+    runs: int
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """What is read of the object of `jxc profile --json`."""
+
+    by: _Rows
+    programs: tuple[_Program, ...]
+    running_seconds: float
 
 
 class MeasuredLines:
@@ -86,15 +119,13 @@ def read_profile(path: str) -> Mapping[str, Any]:
     """
     found = read_json(path)
     try:
-        lines = [row["line"]["text"] for row in found["by"]["line"] if row["line"]]
-        if all(isinstance(text, str) for text in lines) and "running_seconds" in found:
-            return dict(found)
-    except (AttributeError, KeyError, TypeError):
-        pass
-    raise UsageError(
-        f"expected in {path} the object of `jxc profile --json`, found something else. "
-        "Write it with `jxc profile --json FILE`"
-    )
+        from_json(_Profile, found)
+    except ValueError as error:
+        raise UsageError(
+            f"expected in {path} the object of `jxc profile --json`: {error}. "
+            "Write it with `jxc profile --json FILE`"
+        ) from None
+    return dict(found)
 
 
 def with_profile(result: DoctorResult, profile: Mapping[str, Any]) -> DoctorResult:

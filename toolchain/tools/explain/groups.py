@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from ...source import SourceLine
-from ..bucket.sizes import best_sizes
+from ..bucket.sizes import padding_waste, propose_shapes, propose_sizes
 from .calls import JitCall
 from .reasons import (
     SUBJECTS,
@@ -247,6 +247,8 @@ class _Recompilations:
         return propose_sizes(size for size in next(iter(varied)) if isinstance(size, int))
 
     def _fix(self, kind: str, sizes: tuple[int, ...]) -> str:
+        if kind == "shape" and not sizes and (fix := self._fix_of_several_dimensions()):
+            return fix
         if kind != "shape" or not sizes:
             found = [each for each in self.differences if each.kind == kind]
             return fix_of_kind(kind, found, self.calls)
@@ -256,11 +258,36 @@ class _Recompilations:
         mask = mask_padding(self.calls[0])
         if len(set(seen)) <= len(sizes):
             return f"Pad {names} to {max(sizes)}, so that one program serves all calls. {mask}"
-        options = " or ".join(filter(None, (", ".join(map(str, sizes[:-1])), str(sizes[-1]))))
         programs = f"{len(sizes)} program{'' if len(sizes) == 1 else 's'}"
         return (
-            f"Pad {names} to {options}: {programs} instead of {len(set(seen))}, with "
+            f"Pad {names} to {_options(sizes)}: {programs} instead of {len(set(seen))}, with "
             f"{padding_waste(seen, sizes):.0%} padding. {mask}"
+        )
+
+    def _fix_of_several_dimensions(self) -> str:
+        """The padded sizes of dimensions that vary on their own, and the programs they would give.
+
+        Empty where the ranks differ, or where a size is 0 or symbolic.
+        """
+        varied = [(word, sizes) for word, sizes in self.varied_dimensions]
+        shapes = [sizes for _, sizes in varied]
+        is_usable = len(varied) > 1 and len(set(map(len, shapes))) == 1
+        if not is_usable or not all(isinstance(n, int) and n > 0 for each in shapes for n in each):
+            return ""
+        seen = list(zip(*shapes, strict=True))
+        of_arrays = [
+            [at for at, key in enumerate(varied) if name in self.varied_dimensions[key]]
+            for name in dict.fromkeys(chain(*self.varied_dimensions.values()))
+        ]
+        sizes, programs, waste = propose_shapes(seen, of_arrays)
+        paddings = [
+            f"the {word} of {join(self.varied_dimensions[word, each])} to {_options(chosen)}"
+            for (word, each), chosen in zip(varied, sizes, strict=True)
+        ]
+        count = "one program" if programs == 1 else f"{programs} programs"
+        return (
+            f"Pad {_and(paddings)}: {count} instead of {len(set(seen))}, with {waste:.0%} padding. "
+            f"{mask_padding(self.calls[0], len(varied))}"
         )
 
 
@@ -300,30 +327,5 @@ def _varied(values: Iterable[str]) -> str:
     return f"varied: {shown}{more}"
 
 
-# Sizes to pad to
-
-_MULTIPLE = 8  # sizes above 16 are rounded up to a multiple of it, which suits vector units
-
-
-def propose_sizes(seen: Iterable[int], most: int = 4, waste: float = 0.2) -> tuple[int, ...]:
-    """The fewest sizes to pad to with little waste, or the `most` sizes with the least waste.
-
-    Args:
-        seen: the sizes of all calls.
-        most: the largest number of programs.
-        waste: the share of padding that counts as little.
-    """
-    lengths = sorted(size for size in seen if size > 0)
-    sizes: tuple[int, ...] = ()
-    rounded = Counter(n if n <= 2 * _MULTIPLE else -(-n // _MULTIPLE) * _MULTIPLE for n in lengths)
-    for _, sizes in best_sizes(rounded, most) if lengths else ():
-        if padding_waste(lengths, sizes) <= waste:
-            break
-    return sizes
-
-
-def padding_waste(seen: Iterable[int], sizes: Iterable[int]) -> float:
-    """The share of padding among all elements, if `seen` are padded to the next of `sizes`."""
-    lengths, ordered = list(seen), sorted(sizes)
-    padded = sum(next((size for size in ordered if size >= n), n) for n in lengths)
-    return 1 - sum(lengths) / padded if padded else 0.0
+def _options(sizes: Sequence[int]) -> str:
+    return " or ".join(filter(None, (", ".join(map(str, sizes[:-1])), str(sizes[-1]))))

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from ...backend._private import own_process_id
+from ...backend.children import ChildProcess
 from ...errors import JxcError, UsageError
 from . import SCHEMA_VERSION
 from .calls import JitCall
@@ -26,10 +27,15 @@ class ExplainLog:
     """What JAX traced, lowered and compiled in a `with jxc.explain()` block, on all threads.
 
     `print(log)` prints the table of `jxc explain`. It can be read while the block runs, too.
+
+    Attributes:
+        children: child processes that compiled programs, which are not recorded; `jxc explain` sets
+            it.
     """
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
+        self.children: Sequence[ChildProcess] = ()
         self._explained: set[int] = set()
         self._earlier: dict[Hashable, list[tuple[int, JitCall]]] = {}
 
@@ -108,7 +114,7 @@ class ExplainLog:
         from .presentation import table
 
         found = self.rows, self.groups, self.effects, self.failures
-        return table(*found, all_rows=all_rows, plain=plain)
+        return table(*found, children=self.children, all_rows=all_rows, plain=plain)
 
     def __str__(self) -> str:
         return self.table(plain=True).rstrip("\n")
@@ -141,6 +147,7 @@ class ExplainLog:
             "effects": [each.as_json() for each in self.effects],
             "failures": [each.as_json() for each in self.failures],
             "hits": dict(self.hits),
+            "children": [each.as_json() for each in self.children],
         }
 
 

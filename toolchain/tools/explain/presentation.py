@@ -11,12 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...backend.children import ChildProcess
+from ...display.console import text_console
 from ...source import SourceLine, short_line
-from ...units import show_bytes, show_seconds
+from ...units import show_bytes, show_seconds, stated_columns, text_width
 from .groups import CompilationRow, RecompilationGroup, seconds_by_stage
 from .tracing import FailedTrace, SideEffect
 
 _MAX_ROWS = 15
+_MAX_NAMES = 4  # of programs of a child process
 _WIDE = 95  # columns from which on the table has ops and peak memory
 _STAGES = {"trace": "trace", "lower": "lower", "passes": "passes", "compile": "XLA", "load": "load"}
 
@@ -31,23 +34,22 @@ def table(
     effects: Sequence[SideEffect],
     failures: Sequence[FailedTrace],
     *,
+    children: Sequence[ChildProcess] = (),
     all_rows: bool = False,
     plain: bool = False,
 ) -> str:
     """The table of compilations, then what was compiled again, side effects and failed traces.
 
     Args:
-        rows, groups, effects, failures: those of a log.
+        rows, groups, effects, failures, children: those of a log.
         all_rows: list every line of the table.
         plain: without colours, even if standard error is a terminal.
     """
     is_terminal = not plain and os.isatty(2)
-    columns = os.environ.get("COLUMNS")
-    width = shutil.get_terminal_size().columns if is_terminal else 100
-    width = max(int(columns) if columns else width, 60)
-    console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
+    width = max(text_width(100, 2) if is_terminal else stated_columns() or 100, 60)
+    console = text_console(width, force_terminal=is_terminal or None)
     with console.capture() as captured:
-        print_log(console, rows, groups, effects, failures, all_rows=all_rows)
+        print_log(console, rows, groups, effects, failures, children=children, all_rows=all_rows)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -58,6 +60,7 @@ def print_log(
     effects: Sequence[SideEffect],
     failures: Sequence[FailedTrace],
     *,
+    children: Sequence[ChildProcess] = (),
     all_rows: bool = False,
 ) -> None:
     """Print what `table` returns."""
@@ -73,6 +76,7 @@ def print_log(
         ("Not traceable", [(each.place, each.sentence, each.fix) for each in failures]),
     ]
     _print_rows(console, rows, rows if all_rows else rows[:_MAX_ROWS])
+    console.print(about_children(children), end="", markup=False, soft_wrap=True)
     for title, entries in sections:
         if entries:
             console.print()
@@ -95,10 +99,31 @@ def _print_rows(
         console.print(f"and {programs} in {lines} not shown, {show_seconds(seconds)} (--all)")
 
 
+def about_children(children: Sequence[ChildProcess], width: int = 80) -> str:
+    """What child processes compiled, of which no reasons are known, as lines; empty without any."""
+    if not children:
+        return ""
+    count = sum(sum(each.programs.values()) for each in children)
+    seconds = show_seconds(sum(each.seconds for each in children))
+    processes = f"{len(children)} child process{'' if len(children) == 1 else 'es'}"
+    sentence = (
+        f"{processes} compiled {count} program{'' if count == 1 else 's'} in {seconds}. They are "
+        "counted only: run the command of such a process under `jxc explain`, or its work in this "
+        "process, to see why it compiled them."
+    )
+    lines = ["", *textwrap.wrap(sentence, width)]
+    for each in children:
+        names = [f"{name} {times}" if times > 1 else name for name, times in each.programs.items()]
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        names_text = ", ".join(names[:_MAX_NAMES]) + more
+        lines.append(_cut(f"  {each.command} (process {each.process}): {names_text}", width))
+    return "\n".join(lines) + "\n"
+
+
 def _summary(rows: Sequence[CompilationRow]) -> str:
     count = sum(row.times for row in rows)
     if not count:
-        return "nothing was compiled"
+        return "nothing was compiled in this process"
     programs = "1 program was" if count == 1 else f"{count} programs were"
     total = seconds_by_stage(rows)
     stages = ", ".join(

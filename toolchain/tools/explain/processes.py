@@ -7,16 +7,37 @@ others wait in their next collective.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from ...errors import UsageError
+from ...files import from_json, read_json
 from ...units import show_seconds
 
-_Log = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class _Row:
+    called: str | None
+    function: str
+    times: int
+
+
+@dataclass(frozen=True)
+class _Reason:
+    called: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What `merged` shows of a file of `jxc explain --json`."""
+
+    process: int
+    compiled: int
+    seconds: float
+    rows: tuple[_Row, ...]
+    reasons: tuple[_Reason, ...]
 
 
 def read_logs(files: Iterable[str]) -> dict[int, _Log]:
@@ -28,20 +49,17 @@ def read_logs(files: Iterable[str]) -> dict[int, _Log]:
     logs: dict[int, _Log] = {}
     for file in files:
         try:
-            log = json.loads(Path(file).read_text(encoding="utf-8"))
-            number = int(log["process"])
-            merged({number: log})  # reads all parts
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            log: _Log = from_json(_Log, read_json(file))
+        except ValueError as error:
             raise UsageError(
-                f"{file}: expected a file that `jxc explain --json log-%p.json` wrote, found "
-                f"{type(error).__name__}: {error}"
+                f"{file}: expected a file that `jxc explain --json log-%p.json` wrote: {error}"
             ) from None
-        if number in logs:
+        if log.process in logs:
             raise UsageError(
                 f"{file}: expected one log for each process, found a second one of process "
-                f"{number}. Was jax.distributed initialised in all of them?"
+                f"{log.process}. Was jax.distributed initialised in all of them?"
             )
-        logs[number] = log
+        logs[log.process] = log
     return dict(sorted(logs.items()))
 
 
@@ -49,7 +67,7 @@ def merged(logs: Mapping[int, _Log]) -> str:
     """What each process compiled, and where they differ, as text."""
     lines = [f"jxc explain: {len(logs)} process{'' if len(logs) == 1 else 'es'}", ""]
     for number, log in logs.items():
-        count, seconds = _programs(log["compiled"]), show_seconds(log["seconds"])
+        count, seconds = _programs(log.compiled), show_seconds(log.seconds)
         lines.append(f"process {number}: {count} compiled in {seconds}")
     lines += _section("Compiled more often in some processes", _uneven(logs))
     lines += _section("Compiled again", _reasons(logs))
@@ -64,8 +82,8 @@ def _uneven(logs: Mapping[int, _Log]) -> list[str]:
     """The functions that are not compiled equally often in all processes."""
     times: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: dict.fromkeys(logs, 0))
     for number, log in logs.items():
-        for row in log["rows"]:
-            times[row["called"] or "", row["function"]][number] += row["times"]
+        for row in log.rows:
+            times[row.called or "", row.function][number] += row.times
     return [
         f"{called}: {function}: " + _by_value({n: _programs(count) for n, count in found.items()})
         for (called, function), found in sorted(times.items())
@@ -77,8 +95,8 @@ def _reasons(logs: Mapping[int, _Log]) -> list[str]:
     """Each sentence on a recompilation, with the processes that have it."""
     having: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, log in logs.items():
-        for each in log["reasons"]:
-            having[next(iter(each["called"]), ""), each["sentence"]].append(number)
+        for each in log.reasons:
+            having[next(iter(each.called), ""), each.sentence].append(number)
     return [
         f"{called}: {sentence} ({_processes(found, len(logs))})"
         for (called, sentence), found in having.items()

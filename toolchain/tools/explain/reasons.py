@@ -147,7 +147,8 @@ def fix_of_kind(kind: str, differences: Sequence[CallDifference], calls: Sequenc
             pairs = [(_dimensions(each.before), _dimensions(each.after)) for each in differences]
             if any(len(before) != len(after) for before, after in pairs):
                 return f"Give {names} the same number of dimensions in every call."
-            mask = mask_padding(calls[0])
+            varied = {(b, a) for pair in pairs for b, a in zip(*pair, strict=True) if b != a}
+            mask = mask_padding(calls[0], len(varied))
             return f"Pad {names} to one size, or to a few, so that calls share programs. {mask}"
         case "dtype":
             is_number = any("a Python" in f"{each.before} {each.after}" for each in differences)
@@ -189,9 +190,9 @@ def _names(differences: Sequence[CallDifference]) -> str:
     return join(dict.fromkeys(each.where for each in differences))
 
 
-def mask_padding(call: JitCall) -> str:
-    """How to keep padding out of the results."""
-    if call.function.owner == "library":  # which the user cannot bucket
+def mask_padding(call: JitCall, dimensions: int = 1) -> str:
+    """How to keep padding out of the results, if so many dimensions vary on their own."""
+    if call.function.owner == "library" or dimensions > 1:  # which jxc.bucket cannot pad
         return "Mask the padding."
     return "Mask the padding, or use jxc.bucket if no row depends on other rows."
 

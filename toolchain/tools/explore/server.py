@@ -1,10 +1,11 @@
 """The web server of `jxc explore`, for one browser on this machine.
 
 It listens on 127.0.0.1 only. The first part of each path is a random token, which other users and
-other web sites do not know. A request without it, or whose Host or Origin header names another
-server, gets 403: a page of another site could otherwise reach the server under a name of its own.
-It answers GET requests only, reads no file for them but its own templates, and the page's security
-policy allows no script, style or connection from elsewhere.
+other web sites do not know. A request of any method without it, or with a Host or Origin header
+that names another server, gets 403: a page of another site could otherwise reach the server under a
+name of its own. Among the others, those that are no GET requests get 405. The server reads no file
+for them but its own templates, and the page's security policy allows no script, style or connection
+from elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from ...display.syntax import RULES
 from ...errors import JxcError, UsageError
@@ -40,6 +41,7 @@ _HEADERS = {
 _FOLDER = Path(__file__).parent
 _EVENT_SECONDS = 10.0  # between two comments that keep the connection of events alive
 MAX_LINES = 5000
+_MOST_DIGITS = 18  # of a number in a request; such numbers fit into 64 bits
 
 
 class ExploreServer(ThreadingHTTPServer):
@@ -103,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request with the right token, from the right page."""
-        token, _, rest = urlsplit(self.path).path.lstrip("/").partition("/")
+        token, rest, query = self._parts()
         if not self._is_allowed(token):
             self._send(HTTPStatus.FORBIDDEN, "text/plain", "forbidden\n")
         elif rest == "events":
@@ -111,21 +113,40 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest in self.server.files:
             self._send(HTTPStatus.OK, *self.server.files[rest])
         elif rest in _ANSWERS:
-            self._send_json(rest)
+            self._send_json(rest, query)
         else:
             self._send(HTTPStatus.NOT_FOUND, "text/plain", "no such page\n")
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse a request that is malformed, or that has another method than GET."""
+        if code != HTTPStatus.NOT_IMPLEMENTED:
+            super().send_error(code, message, explain)
+        elif self._is_allowed(self._parts()[0]):
+            self._send(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", "expected GET\n")
+        else:
+            self._send(HTTPStatus.FORBIDDEN, "text/plain", "forbidden\n")
+
+    def _parts(self) -> tuple[str, str, str]:
+        """The token of the request, the path below it, and the query."""
+        path, _, query = self.path.partition("?")
+        token, _, rest = path.lstrip("/").partition("/")
+        return token, rest, query
+
     def _is_allowed(self, token: str) -> bool:
+        """Whether the token is right and each header that names a server or page names this one."""
         given, expected = token.encode(), self.server.token.encode()
-        origin = self.headers.get("Origin")
-        is_own = origin is None or origin.removeprefix("http://") in self.server.hosts
-        is_here = self.headers.get("Host", "") in self.server.hosts
-        from_page = self.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
+        hosts, origins = self._all("Host"), self._all("Origin")
+        is_here = len(hosts) == 1 and hosts[0] in self.server.hosts
+        is_own = all(each.removeprefix("http://") in self.server.hosts for each in origins)
+        from_page = all(each in ("same-origin", "none") for each in self._all("Sec-Fetch-Site"))
         return secrets.compare_digest(given, expected) and is_here and is_own and from_page
 
-    def _send_json(self, name: str) -> None:
+    def _all(self, header: str) -> list[str]:
+        return self.headers.get_all(header, [])
+
+    def _send_json(self, name: str, query: str) -> None:
         try:
-            values = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+            values = dict(parse_qsl(query, keep_blank_values=True))
             answer = _ANSWERS[name](self.server.session, values)
         except JxcError as error:
             message = "\n".join([str(error), *getattr(error, "__notes__", ())])
@@ -147,17 +168,22 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:  # the page was closed
             return
 
-    def _begin(self, status: HTTPStatus, type_: str) -> None:
+    def _begin(self, status: HTTPStatus, type_: str, size: int | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Type", f"{type_}; charset=utf-8")
+        if size is not None:
+            self.send_header("Content-Length", str(size))
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET")
         for header, value in _HEADERS.items():
             self.send_header(header, value)
         self.end_headers()
 
     def _send(self, status: HTTPStatus, type_: str, text: str) -> None:
+        data = text.encode()
         try:
-            self._begin(status, type_)
-            self.wfile.write(text.encode())
+            self._begin(status, type_, len(data))
+            self.wfile.write(data)
         except OSError:  # the browser no longer waits for it
             return
 
@@ -178,14 +204,19 @@ def _compile(session: Session, values: Mapping[str, str]) -> dict[str, Any]:
 
 def _graph(session: Session, values: Mapping[str, str]) -> dict[str, Any]:
     program, _, stage = values.get("stage", "").partition("/")
-    if not (program.isdecimal() and stage.isdecimal()):
-        raise UsageError(f"stage {values.get('stage')}: expected PROGRAM/STAGE, such as 0/1")
+    if not (_is_number(program) and _is_number(stage)):
+        found = values.get("stage", "")[:80]
+        raise UsageError(f"stage {found}: expected PROGRAM/STAGE, such as 0/1")
     return session.draw(
         variants_of(values),
         (int(program), int(stage)),
         parse_lines(values.get("lines", "")),
         for_model_explorer=values.get("format") == "model-explorer",
     )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 _ANSWERS = {"show": _show, "compile": _compile, "graph": _graph}
@@ -203,8 +234,8 @@ def variants_of(values: Mapping[str, str]) -> list[Variant]:
 
 def _variant(side: str, values: Mapping[str, str], default: Variant) -> Variant:
     step = values.get(f"{side}.step", "")
-    if step and not step.isdecimal():
-        raise UsageError(f"{side}.step={step}: expected a number")
+    if step and not _is_number(step):
+        raise UsageError(f"{side}.step={step[:80]}: expected a number")
     off = values.get(f"{side}.off", "")
     return Variant(
         values.get(side, default.pipeline),
@@ -223,7 +254,7 @@ def parse_lines(text: str) -> Sequence[int]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not (first.isdecimal() and (last.isdecimal() or not dash)):
+        if not (_is_number(first) and (_is_number(last) or not dash)):
             raise UsageError(f"lines={text[:80]}: expected numbers such as 3-9,12")
         end = int(last) if dash else int(first)
         found += range(int(first), min(end, int(first) + MAX_LINES) + 1)

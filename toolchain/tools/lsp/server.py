@@ -19,6 +19,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
 from ...child import Child, ChildLost
+from ...errors import JxcError
 from .document import Document, ModuleText, Place
 from .parsed import NOT_PARSED, ParsedModule, Position, Problem
 from .text import Lines
@@ -26,12 +27,39 @@ from .text import Lines
 _PAUSE = 0.15  # seconds after an edit before the text is parsed: until the user stops typing
 _PATIENCE = 3.0  # seconds that a request waits for the types
 
+MOST_BYTES = 1 << 30
+"""The longest message, in bytes. Editors open no files of such sizes."""
+
+_MOST_HEADER = 1000  # bytes of a line of a header; those of the protocol have less than 100
+
 SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
     "remark": lsp.DiagnosticSeverity.Information,
 }
 """The severities of the protocol, by the kinds of MLIR's diagnostics."""
+
+
+class _BoundedInput:
+    """Standard input, for pygls, which allocates as many bytes as a header promises."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readline(self) -> bytes:
+        """A line of a header."""
+        line = self._stream.readline(_MOST_HEADER)
+        if len(line) == _MOST_HEADER:
+            raise JxcError(f"expected a header of the protocol, found {line[:40]!r}...")
+        return line
+
+    def read(self, size: int) -> bytes:
+        """The bytes of a message."""
+        if size > MOST_BYTES:
+            raise JxcError(
+                f"expected messages of at most {MOST_BYTES} bytes, found Content-Length: {size}"
+            )
+        return self._stream.read(size)
 
 
 class _Protocol(LanguageServerProtocol):
@@ -69,8 +97,12 @@ class MlirServer(LanguageServer):
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def serve(self, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-        """Answer the editor until it closes the connection."""
-        self.start_io(stdin, stdout)  # type: ignore[arg-type]
+        """Answer the editor until it closes the connection.
+
+        Raises:
+            JxcError: a message is longer than `MOST_BYTES`.
+        """
+        self.start_io(_BoundedInput(stdin), stdout)  # type: ignore[arg-type]
 
     # Documents
 

@@ -32,9 +32,10 @@ _ARGUMENTS = (
         },
     ),
     _Argument(
-        ("--level", "-l"),
+        ("--level", "-l", "--passes", "-p"),
         {"default": "O2", "help": "A level or a pipeline: O2 (the default), 'simplify,cse'."},
     ),
+    _Argument(("-O",), {"dest": "number", "help": "The same for a level, as in `jxc opt`: -O2."}),
     _Argument(("--strict",), {"action": "store_true", "help": "Raise an error if a pass fails."}),
     _Argument(
         ("--target",), {"default": "cpu", "help": "The hardware that doctor assumes: tpu:v5e:2x2."}
@@ -96,7 +97,8 @@ def _block(given: Any) -> contextlib.AbstractContextManager[None]:
         return _shown(explain())
     from ...backend.hook import use
 
-    return _shown(use(given.level.strip("'\""), strict=given.strict))
+    pipeline = given.level.strip("'\"") if given.number is None else f"O{given.number}"
+    return _shown(use(pipeline, strict=given.strict))
 
 
 def _run(shell: Any, cell: str) -> Any:

@@ -15,14 +15,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...source import SourceLine
 from . import _private
+from .events import HostSpan, OpRuns, Trace
 from .profile import Piece, Profile, ProfiledProgram, ProfiledStep
 from .programs import Origin, RecordedProgram
 from .recorded import Recorded
 from .sampler import INTERVAL, Sample
 from .spans import Spans
-from .trace import HostSpan, OpRun, Trace
 
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
@@ -45,7 +48,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
         device: for rooflines.
     """
     trace = recorded.trace
-    programs = _programs(trace, device)
+    programs = _programs(recorded, device)
     spans = Spans(recorded.started, recorded.ended)
     runs = Counter(run.program for run in trace.runs)
     counts = _add_kernels(spans, trace, programs)
@@ -59,7 +62,6 @@ def build(recorded: Recorded, device: Device) -> Profile:
     for piece in pieces:
         parts[piece.part] += piece.seconds
     seconds = (recorded.ended - recorded.started) * 1e-9
-    without = max(seconds - recorded.overhead_seconds, seconds / 2)
     return Profile(
         name=recorded.name,
         seconds=seconds,
@@ -72,7 +74,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
         ],
         steps=steps,
         compiled=recorded.compiled,
-        overhead=seconds / without if without else 1.0,
+        overhead=recorded.overhead,
         device=device.name,
         notes=[*recorded.notes, *trace.notes],
         trace=trace,
@@ -80,14 +82,21 @@ def build(recorded: Recorded, device: Device) -> Profile:
     )
 
 
-def _programs(trace: Trace, device: Device) -> dict[str, RecordedProgram]:
+def _programs(recorded: Recorded, device: Device) -> dict[str, RecordedProgram]:
+    trace = recorded.trace
     ops: dict[str, set[str]] = defaultdict(set)
-    for run in trace.ops:
-        ops[run.program].add(run.op)
+    for _, program, op in trace.ops.keys:
+        ops[program].add(op)
     return {
-        name: RecordedProgram(name, _text(trace.modules.get(name)), frozenset(names), device)
+        name: _program(name, _text(trace.modules.get(name)), names, device, recorded)
         for name, names in ops.items()
     }
+
+
+def _program(
+    name: str, hlo: str, ops: set[str], device: Device, recorded: Recorded
+) -> RecordedProgram:
+    return RecordedProgram(name, hlo, frozenset(ops), device, lambda: recorded.lowered(name, hlo))
 
 
 def _text(proto: bytes | None) -> str:
@@ -101,19 +110,25 @@ def _add_kernels(
     counts: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
     depths: dict[tuple[str, str], int | None] = {}
     base = trace.started
-    for run in trace.ops:
-        key = (run.program, run.op)
-        if key not in depths:
-            depths[key] = programs[run.program].depth_of_control(run.op)
-        depth = depths[key]
-        level = _KERNEL if depth is None else _LOOP + depth
-        spans.add(base + run.start, base + run.end, level, ("kernel", *key))
-        counts[key][0] += 1
-        counts[key][1] += 0 if _is_on_cpu(run) else (run.end - run.start) * 1e-9
-    for run in trace.work:
-        key = (run.program, run.op)
-        if depths.get(key, 0) is None:
-            spans.add(base + run.start, base + run.end, _WORK, ("kernel", *key))
+    starts, ends, numbers = trace.ops.columns
+    for _, *key in trace.ops.keys:
+        depths[key[0], key[1]] = programs[key[0]].depth_of_control(key[1])
+    found = [depths[key[1:]] for key in trace.ops.keys]
+    levels = np.array([_KERNEL if each is None else _LOOP + each for each in found], dtype=np.int64)
+    owners = _owners(spans, trace.ops)
+    spans.add_columns(base + starts, base + ends, levels[numbers], owners[numbers])
+    runs = np.bincount(numbers, minlength=len(found))
+    busy = np.bincount(numbers, ends - starts, minlength=len(found)) * 1e-9
+    for (device, *name), count, seconds in zip(trace.ops.keys, runs, busy, strict=True):
+        total = counts[name[0], name[1]]
+        total[0] += int(count)
+        total[1] += 0.0 if device.startswith("cpu") else float(seconds)
+    starts, ends, numbers = trace.work.columns
+    is_kernel = np.array([depths.get(key[1:], 0) is None for key in trace.work.keys], dtype=bool)
+    chosen = np.flatnonzero(is_kernel[numbers]) if len(numbers) else numbers
+    starts, ends, numbers = starts[chosen], ends[chosen], numbers[chosen]
+    owners = _owners(spans, trace.work)
+    spans.add_columns(base + starts, base + ends, np.full_like(starts, _WORK), owners[numbers])
     level = _HOST_LEVELS["between kernels"]
     for each in trace.runs:
         owner = ("between kernels", each.program)
@@ -121,8 +136,9 @@ def _add_kernels(
     return counts
 
 
-def _is_on_cpu(run: OpRun) -> bool:
-    return run.device.startswith("cpu")
+def _owners(spans: Spans, runs: OpRuns) -> NDArray[np.int64]:
+    """The number of the owner of each key."""
+    return np.array([spans.number(("kernel", *key[1:])) for key in runs.keys], dtype=np.int64)
 
 
 def _add_host(spans: Spans, recorded: Recorded) -> None:

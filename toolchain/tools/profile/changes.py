@@ -7,6 +7,7 @@ time of the line, so that errors of the model that are in both versions cancel.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,7 @@ def with_estimates(
             continue
         if module.num_partitions * module.num_replicas > 1:
             continue
-        event = _event_of(row.name, hlo, events)
+        event = event_of(row.name, hlo, events)
         if event is None or event.passes is not None or event.seconds > _MAX_SECONDS:
             continue
         progress(f"estimating what {_PIPELINE} would change in {row.name}")
@@ -66,13 +67,27 @@ def with_estimates(
     return profile.with_o2(ratios if changed else {})
 
 
-def _event_of(program: str, hlo: str, events: Sequence[CompileEvent]) -> Any:
+def event_of(program: str, hlo: str, events: Sequence[CompileEvent]) -> CompileEvent | None:
     """The compilation of a program: of several with its name, the one with its HLO."""
     name = program.partition("(")[0]
     named = [each for each in events if module_name(each.module) == name]
-    if len(named) > 1:
-        named = [each for each in named if backend_private.hlo_text(each.executable) == hlo]
-    return named[0] if named else None
+    if len(named) < 2:
+        return named[0] if named else None
+    texts = [backend_private.hlo_text(each.executable) for each in named]
+    same = [n for n, text in enumerate(texts) if _without_lines(text) == _without_lines(hlo)]
+    lines = set(_LINE.findall(hlo))
+    same.sort(key=lambda n: len(lines - {*_LINE.findall(texts[n])}))
+    return named[same[0]] if same else None
+
+
+_LINE = re.compile(r"\{file_name_id=\d+ function_name_id=\d+ (line=.*)\}$", re.MULTILINE)
+_FRAME = re.compile(r" ?stack_frame_id=\d+")
+
+
+def _without_lines(hlo: str) -> str:
+    """The computations of an HLO text: a trace leaves out attributes, and lines without an op."""
+    start = re.search(r"^(?:%|ENTRY )", hlo, re.MULTILINE)
+    return _FRAME.sub("", hlo[start.start() if start else 0 :])
 
 
 def _hlo_under_o2(module: Any) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...source import SourceLine
-from .profile import WARM_UP, Piece, Profile
+from .profile import UNKNOWN, WARM_UP, Piece, Profile
 
 _MIN_SHARE = 0.001  # of the running time: narrower nodes are drawn as one
 
@@ -63,7 +63,7 @@ def _path(piece: Piece) -> Iterator[tuple[str, str]]:
     if origin.line or origin.library:
         yield str(origin.line or origin.library), origin.line.text if origin.line else ""
     elif piece.kernel:
-        yield "(unknown line)", ""
+        yield UNKNOWN, ""
     yield from ((scope, "") for scope in origin.scopes)
     if piece.kernel:
         yield piece.kernel.name, f"{piece.program}  {piece.kernel.what}"

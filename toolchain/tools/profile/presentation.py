@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...units import show_bytes, show_count, show_seconds
+from ...display.console import text_console
+from ...units import show_bytes, show_count, show_seconds, stated_columns, text_width
 from .profile import PARTS, WARM_UP, Grouping, Profile, ProfiledStep, ProfileRow
 
 _MAX_ROWS = 12
@@ -32,10 +33,8 @@ def as_text(
         plain: without colours, even if standard error is a terminal.
     """
     is_terminal = not plain and os.isatty(2)
-    columns = os.environ.get("COLUMNS")
-    width = shutil.get_terminal_size().columns if is_terminal else 80
-    width = max(int(columns) if columns else width, 60)
-    console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
+    width = max(text_width(80, 2) if is_terminal else stated_columns() or 80, 60)
+    console = text_console(width, force_terminal=is_terminal or None)
     with console.capture() as captured:
         _print_parts(console, profile)
         for sentence in about_steps(profile.steps):
@@ -127,7 +126,7 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
         return
     has_o2 = any(row.o2_seconds is not None for row in shown)
     is_wide = console.width >= _WIDE
-    names = ["share", "time", "calls", *(["flops", "bytes"] if is_wide else []), "roofline"]
+    names = ["share", "time", "calls", "each", *(["flops", "bytes"] if is_wide else []), "roofline"]
     names += ["with O2"] * has_o2
     cells = [_numbers(row, names) for row in shown]
     table = _new_table()
@@ -154,6 +153,7 @@ def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
         "share": percent(row.share),
         "time": show_seconds(row.seconds),
         "calls": f"{row.calls or ''}",
+        "each": show_seconds(row.seconds / row.calls) if row.calls else "",
         "flops": show_count(row.flops) if row.calls else "",
         "bytes": show_bytes(row.bytes) if row.calls else "",
         "roofline": "" if row.roofline is None else percent(row.roofline),
@@ -185,9 +185,9 @@ def _notes(profile: Profile) -> Iterator[str]:
     yield ""
     if any(piece.fraction < 1 for piece in profile.pieces):
         yield "~ a kernel has ops of several lines: its time is divided by the cost model"
-    least = "" if profile.is_overhead_measured else "at least "
+    about = "" if profile.is_overhead_measured else "about "
     yield (
-        f"recording: {show_count(profile.trace.events)} events, "
-        f"{show_bytes(profile.trace.bytes)}; {least}{profile.overhead:.2f} times the time without"
+        f"recording: {show_count(profile.trace.events)} events, {show_bytes(profile.trace.bytes)}; "
+        f"running took {about}{profile.overhead:.2f} times as long as without"
     )
     yield from profile.notes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...source import SourceLine
 from . import SCHEMA_VERSION
+from .events import Trace
 from .programs import KernelCost, Origin
-from .trace import Trace
 
 if TYPE_CHECKING:
     from .spans import Spans
@@ -32,6 +32,9 @@ PARTS = {
     "Python": "other Python, while no kernel ran",
 }
 """Each part of the wall clock, in the order in which they are printed."""
+
+UNKNOWN = "(unknown)"
+"""The name of a row whose line is not known."""
 
 _MIN_STEPS = 4  # for quartiles
 _MIN_SPLIT = 0.5  # of the time: a line with more is split into the layers that it calls
@@ -76,7 +79,8 @@ class ProfileRow:
         line: the user's line; None if there is none, or several.
         seconds: of the wall clock.
         share: of the running time, which is the wall clock without warm-up.
-        calls: how often its most frequent kernel ran; 0 for work of the host.
+        calls: how often it ran: the runs of the most frequent kernel in each program, added up; 0
+            for work of the host.
         flops, bytes: of all calls.
         roofline: the least seconds by the roofline, divided by the measured ones; None if unknown.
         is_estimated: whether more than a tenth of it is a part of kernels of several lines.
@@ -151,8 +155,9 @@ class Profile:
         programs: those that ran.
         steps: marked steps, in order.
         compiled: how many programs were compiled.
-        overhead: ratio of the time with recording to that without.
-        is_overhead_measured: whether both were measured; else it is an estimate from below.
+        overhead: ratio of the running time with recording to that without.
+        is_overhead_measured: whether both were measured; else it is an estimate, from the number of
+            events and the cost of one.
         device: the device that rooflines are for; empty if it is not known.
         notes: what limits the result: lost events, a short recording.
         trace: the events.
@@ -217,7 +222,7 @@ class Profile:
             line=next(iter(lines.values())) if len(lines) == 1 else None,
             seconds=seconds,
             share=seconds / self.running_seconds if self.running_seconds else 0.0,
-            calls=max(each.calls for each in pieces),
+            calls=_calls(pieces),
             flops=sum(p.kernel.flops * p.calls * p.fraction for p in pieces if p.kernel),
             bytes=sum(p.kernel.bytes * p.calls * p.fraction for p in pieces if p.kernel),
             roofline=least / busy if busy and is_covered else None,
@@ -273,6 +278,14 @@ def _quartiles_of(by_step: Sequence[tuple[float, ...]]) -> tuple[float, float, f
     return first, median, third
 
 
+def _calls(pieces: list[Piece]) -> int:
+    """The runs of the most frequent kernel in each program, added up."""
+    most: dict[str, int] = {}
+    for each in pieces:
+        most[each.program] = max(most.get(each.program, 0), each.calls)
+    return sum(most.values())
+
+
 def _least(piece: Piece) -> float:
     assert piece.kernel is not None and piece.kernel.least_seconds is not None
     return piece.kernel.least_seconds * piece.calls * piece.fraction
@@ -297,9 +310,11 @@ def _by_line(profile: Profile, pieces: list[Piece]) -> _Key:
 
     def key(piece: Piece) -> tuple[str, str]:
         origin = piece.origin
-        line = str(origin.line) if origin.line else origin.library or "(unknown line)"
+        line = str(origin.line) if origin.line else origin.library or UNKNOWN
         if piece.kernel is None:
             return line, piece.part
+        if line == UNKNOWN:
+            return line, piece.kernel.what.rpartition(": ")[2]
         return line, _detail(origin) if line in split else ""
 
     return key

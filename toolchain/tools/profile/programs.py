@@ -3,46 +3,43 @@
 A fusion has ops of several lines. Its time is divided between them in proportion to the least time
 that each op would need by itself, by the roofline; such parts are marked as estimated. A kernel
 that XLA:CPU compiled out of a small loop or call is divided between its ops in the same way.
+
+A costly op without metadata has the line of the op that XLA made it out of (`unlabelled.py`). Other
+instructions without metadata are part of those around them that have none either, or else of the
+only line that reads the same arguments. The rest has no line.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...errors import JxcError
-from ...hlo import Computation, Instruction, Module, SourceLine, parse_hlo
+from ...hlo import Computation, Instruction, Module, parse_hlo
 from ...hlo.frames import Frames, read_frames
-from ...hlo.work import Executed, accesses_of, flops_of, traffic_of
-from ...ir.locations import scopes_of
-from ...source import innermost_library_line
+from ...hlo.work import Executed, accesses_of, flops_of, stablehlo_name, traffic_of
 from ..report.kernels import Kernel, counted_ops, kernel_of, kernels_of, peak_of
+from .unlabelled import (
+    NOWHERE,
+    LoweredOps,
+    Origin,
+    arguments_of,
+    has_source,
+    lowered_ops,
+    only_moves,
+    origin_of,
+)
 
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
 
 _CALLBACK = "callback"
 _CONTROL = {"while", "conditional", "call", "async-start"}
-_FAR = 64  # instructions that are searched for a line
+_FAR = 16  # instructions without metadata that are followed to one with a known line
 _TRANSFERS = {"infeed", "outfeed", "send", "recv"}
-
-
-class Origin(NamedTuple):
-    """Where an op comes from.
-
-    Attributes:
-        line: the user's line; None if unknown.
-        library: where in a library the op was traced, such as "flax/linen/linear.py:271"; empty if
-            the user's own line calls JAX.
-        scopes: the named scopes around it, the outermost first.
-    """
-
-    line: SourceLine | None
-    library: str
-    scopes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,11 +73,19 @@ class RecordedProgram:
         hlo: the text; empty if the trace has none.
         ops: the names of the kernels that ran.
         device: for the roofline.
+        lowered: returns the module that was lowered, or None.
     """
 
-    def __init__(self, name: str, hlo: str, ops: frozenset[str], device: Device) -> None:
+    def __init__(
+        self,
+        name: str,
+        hlo: str,
+        ops: frozenset[str],
+        device: Device,
+        lowered: Callable[[], Any] = lambda: None,
+    ) -> None:
         self.name, self.hlo = name, hlo
-        self._ops, self._device = ops, device
+        self._ops, self._device, self._module_of = ops, device, lowered
 
     @cached_property
     def module(self) -> Module | None:
@@ -197,11 +202,12 @@ class RecordedProgram:
     ) -> tuple[tuple[Origin, float], ...]:
         weights: Counter[Origin] = Counter()
         for op in ops:
-            if op.place is not None:
-                weights[self._origin(op)] += self._weight(op)  # type: ignore[assignment]
+            if op.place is not None or has_source(op):
+                origin = self._origin(op, instruction)
+                weights[origin] += self._weight(op)  # type: ignore[assignment]
         total = sum(weights.values())
         if not total:
-            return ((self._origin(_with_line(instruction)), 1.0),)
+            return ((self._origin(instruction), 1.0),)
         return tuple((origin, weight / total) for origin, weight in weights.most_common())
 
     def _weight(self, op: Instruction) -> float:
@@ -211,28 +217,51 @@ class RecordedProgram:
         moved = traffic_of(op).total / (self._device.cache_bandwidth or self._device.bandwidth or 1)
         return max(compute, moved, 1e-12)
 
-    def _origin(self, op: Instruction) -> Origin:
-        stack = self._frames.stack_of(op.attributes.get("metadata", ""))
-        library = innermost_library_line(reversed(stack)) if stack else ""
-        return Origin(op.place, library, tuple(scopes_of(op.op_name)))
+    def _origin(self, op: Instruction, kernel: Instruction | None = None) -> Origin:
+        """The origin of an instruction, which may be in a fusion: the kernel."""
+        if op.place is not None:
+            stack = self._frames.stack_of(op.attributes.get("metadata", ""))
+            return origin_of(stack, op.op_name)._replace(line=op.place)
+        kernel = kernel or op
+        return self._source(op, kernel) or self._part_of_others(kernel, frozenset()) or NOWHERE
+
+    @cached_property
+    def _lowered(self) -> LoweredOps | None:
+        return lowered_ops(self._module_of)
+
+    @cached_property
+    def _named(self) -> frozenset[tuple[str, str]]:
+        ops = self._instructions.values()
+        return frozenset((stablehlo_name(each), each.op_name) for each in ops if each.op_name)
+
+    def _source(self, op: Instruction, kernel: Instruction) -> Origin | None:
+        """The origin of the op that XLA made a costly instruction out of."""
+        if op.fused is not None:
+            op = next(filter(has_source, counted_ops(op)), op)
+        if self._lowered is None or not has_source(op):
+            return None
+        return self._lowered.source_of(op, arguments_of(kernel), self._named)
+
+    def _part_of_others(self, op: Instruction, passed: frozenset[Instruction]) -> Origin | None:
+        """The origin of the instructions around one without metadata, if they have none either."""
+        if self._lowered is None or len(passed) > _FAR:
+            return None
+        operands = [each for each in op.operands if each.opcode not in ("parameter", "constant")]
+        for around in (operands, op.users):
+            if around and all(each.place is None and each not in passed for each in around):
+                origins = {
+                    self._source(each, each) or self._part_of_others(each, passed | {op})
+                    for each in around
+                }
+                if len(origins) == 1 and None not in origins:
+                    return origins.pop()
+        if operands or not only_moves(op):
+            return None
+        readers = {self._lowered.only_reader(each) for each in arguments_of(op)}
+        return readers.pop() if len(readers) == 1 else None
 
 
-def _with_line(instruction: Instruction) -> Instruction:
-    """The instruction itself, or the nearest one with a line: first of its users, then operands.
-
-    XLA makes instructions without metadata, such as an iota for the gradient of a maximum.
-    """
-    for direction in ("users", "operands"):
-        found = [instruction]
-        for each in found:  # grows
-            if each.place is not None:
-                return each
-            if len(found) < _FAR:
-                found += [other for other in getattr(each, direction) if other not in found]
-    return instruction
-
-
-_UNKNOWN = ((Origin(None, "", ()), 1.0),)
+_UNKNOWN = ((NOWHERE, 1.0),)
 
 
 def _reached(instruction: Instruction) -> Iterator[Computation]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...source import SourceLine
 from .sampler import Sample
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from .events import Trace
 
 
 class CompileSpan(NamedTuple):
@@ -30,8 +30,10 @@ class Recorded(NamedTuple):
         compiling: when JAX traced, lowered or compiled.
         called: the user's line of each compiled module by its name; None for several lines.
         compiled: how many programs were compiled.
-        overhead_seconds: estimated time that recording took from the program.
+        overhead: estimated ratio of the running time with recording to that without.
         notes: for the user.
+        lowered: the module that a program was lowered to, by its name and its optimized HLO; None
+            if it is not known.
     """
 
     name: str
@@ -42,5 +44,6 @@ class Recorded(NamedTuple):
     compiling: Sequence[CompileSpan]
     called: Mapping[str, SourceLine | None]
     compiled: int
-    overhead_seconds: float
+    overhead: float
     notes: Sequence[str] = ()
+    lowered: Callable[[str, str], Any] = lambda name, hlo: None

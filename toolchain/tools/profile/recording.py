@@ -17,17 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import JxcError
 from ...source import SourceLine
+from ...units import show_count
+from .overhead import ProcessorClock, heap_bytes, seconds_of_event
 from .recorded import CompileSpan, Recorded
 from .sampler import StackSampler
 
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
     from ..explain.recorder import CompileEvent, LoweringEvent, TraceEvent
+    from .events import Trace
     from .profile import Profile
-    from .trace import Trace
 
 _LONGEST = 60.0  # seconds of recorded calls
-_CALIBRATION = 2000  # events with which the cost of one is measured
+MOST_EVENTS = 300_000
+"""About how many events are recorded: 0.2 to 0.5 seconds of a sampler.
+
+jaxlib 0.10.2 needs 1.3 KB and 7 to 11 µs for each to make the trace, when recording ends.
+"""
+_FEW = 10_000  # events, which all together take less than 10 ms
+_EVENT_BYTES = 160  # on the heap while events are recorded, for each
+_CHECK = 0.02  # seconds between two looks at the heap: some 20,000 events
 
 
 class ProfileRecorder:
@@ -35,19 +44,26 @@ class ProfileRecorder:
 
     Args:
         name: of the program.
-        seconds: how long the profiler records at most; its trace is in memory.
+        seconds: how long the profiler records at most.
+        module: of a program that was compiled before; None if it is not known.
+        most_events: about how many events are recorded; they are in memory.
     """
 
     keep_texts = False  # for `explain.recorder.EventListener`
 
-    def __init__(self, name: str, seconds: float) -> None:
-        self._name, self._limit = name, seconds
+    def __init__(
+        self, name: str, seconds: float, module: Any = None, most_events: int = MOST_EVENTS
+    ) -> None:
+        self._name, self._limit, self._module = name, seconds, module
+        self._most_events = most_events
         self._sampler = StackSampler()
         self._stack = contextlib.ExitStack()
         self._lock = threading.Lock()
         self._session: Any = None
-        self._timer: threading.Timer | None = None
-        self._data = b""
+        self._stopped = threading.Event()
+        self._clock = ProcessorClock()  # while the profiler runs, without compilations
+        self._is_compiling = False
+        self._data: list[bytes] = []
         self._notes: list[str] = []
         self._tracing: dict[int, int] = {}
         self._compiling: list[CompileSpan] = []
@@ -81,25 +97,33 @@ class ProfileRecorder:
                 self._fail(error)
                 return
             self._stack.enter_context(_private.before_other_sessions(self._end_for_other))
-            self._timer = threading.Timer(self._limit, self._end_at_limit)
-            self._timer.daemon = True
-            self._timer.start()
+            if not self._is_compiling:
+                self._clock.run()
+            threading.Thread(target=self._watch, name="jxc-profile-limit", daemon=True).start()
 
     # The events of `explain.recorder`
 
     def trace_begins(self, event: TraceEvent) -> None:
         if event.is_own:
             self._tracing[id(event)] = time.time_ns()
+            self._clock.pause()
 
     def trace_ends(self, event: TraceEvent) -> None:
         if (started := self._tracing.pop(id(event), None)) is not None:
             self._compiling.append(CompileSpan(started, time.time_ns()))
+            if self._session is not None and not self._ended:
+                self._clock.run()
 
     def lowered(self, event: LoweringEvent) -> None:
+        self._is_compiling = True
+        self._clock.pause()
         self._note_compiling(event.seconds)
         self.start_session()
 
     def compiled(self, event: CompileEvent) -> None:
+        self._is_compiling = False
+        if self._session is not None and not self._ended:
+            self._clock.run()
         self._note_compiling(event.seconds)
         self.compiled_events.append(event)
 
@@ -109,11 +133,59 @@ class ProfileRecorder:
 
     # The end
 
+    def _watch(self) -> None:
+        """End recording at the limit of seconds or events.
+
+        Nothing counts events while they are recorded: the growth of the heap tells when there may
+        be enough. Compilers use the heap too, so it is not looked at while one runs.
+        """
+        last = time.monotonic() + self._limit
+        base = heap_bytes()
+        while not self._stopped.wait(_CHECK):
+            if time.monotonic() > last:
+                self._end_at_limit()
+                return
+            if self._is_compiling:
+                base = max(base, heap_bytes())
+            elif heap_bytes() - base > _EVENT_BYTES * self._most_events:
+                if self._ends_at_events():
+                    return
+                base = heap_bytes()
+
     def _end_at_limit(self) -> None:
         if self._end_session():
             self._notes.append(
                 f"recorded the first {self._limit:g} s in which JAX ran; --seconds records more"
             )
+
+    def _ends_at_events(self) -> bool:
+        """End the session; start another one if it had few events."""
+        from . import _private
+        from .wire import count_events
+
+        with self._lock:
+            if self._ended or self._session is None:
+                return True
+            ended = time.time_ns()
+            self._clock.pause()
+            try:
+                self._data.append(self._session.stop())
+                self._session = None
+                count = sum(map(count_events, self._data))
+                if count < self._most_events / 2:
+                    self._session = _private.start_session()
+                    self._clock.run()
+                    return False
+            except Exception as error:  # jaxlib's own types
+                self._fail(error)
+                return True
+            self._ended = ended
+            self._sampler.stop()
+        self._notes.append(
+            f"recorded the first {show_count(count)} events, since each takes 1.3 KB of memory; "
+            "--events records more"
+        )
+        return True
 
     def _end_for_other(self) -> None:
         if self._end_session():
@@ -127,9 +199,11 @@ class ProfileRecorder:
             if self._ended:
                 return False
             self._ended = time.time_ns()
+            self._clock.pause()
             self._sampler.stop()
             try:
-                self._data = self._session.stop() if self._session is not None else b""
+                if self._session is not None:
+                    self._data.append(self._session.stop())
             except Exception as error:  # jaxlib's own types
                 self._fail(error)
             return True
@@ -157,8 +231,7 @@ class ProfileRecorder:
             with contextlib.suppress(Exception, KeyboardInterrupt):
                 jax.block_until_ready(jax.live_arrays())
                 jax.effects_barrier()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._stopped.set()
         self._end_session()
         self._stack.close()
 
@@ -172,28 +245,20 @@ class ProfileRecorder:
             with_o2: whether to estimate what O2 would change; on the CPU only.
         """
         from .build import build
-        from .trace import Trace, read_trace
 
         if not self._sampler.is_sampling:
             self._notes.append(
                 "the lines of Python on the host are unknown: a Python without the GIL cannot be "
                 "sampled. Expected PYTHON_GIL=1, or another build of Python"
             )
-        progress(f"reading a trace of {len(self._data) / 1e6:.0f} MB")
-        trace = Trace()
-        if self._data:
-            try:
-                with warnings.catch_warnings():  # of jaxlib's types in Python 3.13
-                    warnings.simplefilter("ignore")
-                    loaded = {_module_name(e) for e in self.compiled_events if e.is_loaded}
-                    trace = read_trace(self._data, loaded)
-            except (ValueError, RuntimeError) as error:  # larger than protobuf's 2 GB, for one
-                self._notes.append(f"the trace cannot be read: {error}. --seconds records less")
+        size = sum(map(len, self._data))
+        progress(f"reading a trace of {size / 1e6:.0f} MB")
+        trace = self._read()
         called: dict[str, set[SourceLine]] = {}
         for event in self.compiled_events:
             name = _module_name(event)
             called.setdefault(name, set()).update(filter(None, [event.called]))
-        cost = _seconds_of_event() if self._data else 0.0
+        cost = seconds_of_event() if trace.events > _FEW else 0.0
         recorded = Recorded(
             name=self._name,
             started=self._started,
@@ -206,8 +271,9 @@ class ProfileRecorder:
                 for name, found in called.items()
             },
             compiled=len(self.compiled_events),
-            overhead_seconds=self._sampler.seconds + cost * trace.events,
+            overhead=self._clock.ratio(self._sampler.seconds + cost * trace.events),
             notes=self._notes,
+            lowered=self._lowered,
         )
         progress("joining it with the optimized HLO")
         device = _device(trace)
@@ -218,8 +284,31 @@ class ProfileRecorder:
 
         return with_estimates(profile, self.compiled_events, device, progress)
 
+    def _read(self) -> Trace:
+        from .events import Trace
+        from .trace import read_trace
 
-def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
+        trace = Trace()
+        try:
+            with warnings.catch_warnings():  # of jaxlib's types in Python 3.13
+                warnings.simplefilter("ignore")
+                loaded = {_module_name(e) for e in self.compiled_events if e.is_loaded}
+                while self._data:
+                    trace.join(read_trace(self._data.pop(0), loaded))
+        except (ValueError, RuntimeError) as error:  # larger than protobuf's 2 GB, for one
+            self._notes.append(f"the trace cannot be read: {error}. --seconds records less")
+        return trace
+
+    def _lowered(self, program: str, hlo: str) -> Any:
+        from .changes import event_of
+
+        if (event := event_of(program, hlo, self.compiled_events)) is not None:
+            return event.module
+        is_named = self._module is not None and _is_of(program, self._module)
+        return self._module if is_named else None
+
+
+def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any = None) -> Profile:
     """The profile of some calls of a compiled function, whose results are waited for.
 
     As many calls without recording are timed too: the ratio of the medians is the overhead.
@@ -228,6 +317,7 @@ def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
         name: of the function.
         call: a function of no arguments.
         calls: how many are recorded.
+        module: that the function was lowered to; None if it is not known.
     """
     import jax
 
@@ -238,11 +328,17 @@ def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
 
     timed()
     plain = statistics.median(timed() for _ in range(calls))
-    recorder = ProfileRecorder(name, _LONGEST)
+    recorder = ProfileRecorder(name, _LONGEST, module)
     recorder.start_session()
     recorded = statistics.median(timed() for _ in range(calls))
     recorder.stop()
     return replace(recorder.finish(), overhead=recorded / plain, is_overhead_measured=True)
+
+
+def _is_of(program: str, module: Any) -> bool:
+    from ...ir.module import module_name
+
+    return program.partition("(")[0] == module_name(module)
 
 
 def _module_name(event: CompileEvent) -> str:
@@ -267,26 +363,3 @@ def _device(trace: Trace) -> Device:
     known = known_devices("tpu" if platform == "tpu" else "gpu").values()
     found = jax.devices()[0].device_kind
     return next((each for each in known if found.startswith(each.device_kind)), unknown)
-
-
-def _seconds_of_event() -> float:
-    """The cost of recording one event, measured on this thread."""
-    import jax
-
-    from . import _private
-
-    def loop() -> float:
-        start = time.perf_counter()
-        for _ in range(_CALIBRATION):
-            with jax.profiler.TraceAnnotation("jxc calibration"):
-                pass
-        return time.perf_counter() - start
-
-    plain = min(loop(), loop())
-    try:
-        session = _private.start_session()
-    except Exception:  # another profiler runs by now
-        return 0.0
-    recorded = min(loop(), loop())
-    session.stop()
-    return max(0.0, recorded - plain) / _CALIBRATION

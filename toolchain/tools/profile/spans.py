@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,30 +11,36 @@ from numpy.typing import NDArray
 from .wall import shares
 
 
-class Span(NamedTuple):
-    """Something that was active from `start` to `end`, in nanoseconds since 1970."""
-
-    start: int
-    end: int
-    level: int
-    owner: int
-
-
 class Spans:
-    """Spans and their owners; equal owners are one."""
+    """Spans of time in columns, with their levels and owners; equal owners are one."""
 
     def __init__(self, first: int, last: int) -> None:
         self.limits = first, last
         self._numbers: dict[object, int] = {}
-        self.spans: list[Span] = []
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._tables: list[NDArray[np.int64]] = []
+
+    def number(self, owner: object) -> int:
+        """The number that stands for an owner in `add_columns`."""
+        return self._numbers.setdefault(owner, len(self._numbers))
 
     def add(self, start: int, end: int, level: int, owner: object) -> None:
-        """Add a span, cut to the limits."""
+        """Add a span, from `start` to `end` in nanoseconds since 1970, cut to the limits."""
         first, last = self.limits
         start, end = max(start, first), min(end, last)
         if end > start:
-            number = self._numbers.setdefault(owner, len(self._numbers))
-            self.spans.append(Span(start, end, level, number))
+            self._rows.append((start, end, level, self.number(owner)))
+
+    def add_columns(
+        self,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        levels: NDArray[np.int64],
+        owners: NDArray[np.int64],
+    ) -> None:
+        """Add spans, whose owners are those that `number` gave."""
+        starts, ends = np.maximum(starts, self.limits[0]), np.minimum(ends, self.limits[1])
+        self._tables.append(np.stack([starts, ends, levels, owners])[:, ends > starts])
 
     @property
     def owners(self) -> Sequence[object]:
@@ -50,7 +55,8 @@ class Spans:
     @cached_property
     def columns(self) -> NDArray[np.int64]:
         """Arrays of starts, ends, levels and numbers of owners."""
-        return np.array(self.spans or np.zeros((0, 4)), dtype=np.int64).T
+        rows = np.array(self._rows, dtype=np.int64).reshape(-1, 4).T
+        return np.concatenate([*self._tables, rows], axis=1)
 
     def seconds(self) -> dict[object, float]:
         """The seconds of the wall clock that each owner is given."""

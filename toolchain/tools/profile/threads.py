@@ -6,34 +6,23 @@ length, which have a number: "Record" on the thread that makes a task, and "Star
 "StopRegion" on the thread that runs it. A task belongs to the kernel, or to the task, in which it
 was made, until that kernel ends: a thread of YNNPACK goes on with the tasks of other kernels, and
 nothing tells of which. A thread that runs a task may start kernels in it: the innermost one counts.
+
+There can be millions of kernels, which are therefore columns of numbers. Tasks are fewer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 LISTENER = "ThreadpoolListener::"
 """How the names of the pool's events begin."""
 
-
-Key: TypeAlias = "tuple[str, str, str]"
-"""The device, the program and the instruction of a kernel."""
-
-
-class Kernel(NamedTuple):
-    """A kernel's event on a thread.
-
-    Attributes:
-        start, end: of the event.
-        key: of the kernel.
-        number: of the kernel in its "end:" event; None if it has no such event.
-    """
-
-    start: int
-    end: int
-    key: Key
-    number: int | None = None
+Column = NDArray[np.int64]
 
 
 class Task(NamedTuple):
@@ -45,23 +34,37 @@ class Task(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A task was made; `start` and `end` are the same time."""
+    """A task was made."""
 
-    start: int
-    end: int
+    time: int
     number: int
 
 
-Thread: TypeAlias = "list[Kernel | Task | Made]"
-"""The events of one thread."""
+class Spans(NamedTuple):
+    """Spans of time and what each of them is a span of, as columns."""
+
+    start: Column
+    end: Column
+    key: Column
 
 
-class Work(NamedTuple):
-    """A thread computed the kernel with this key from `start` to `end`."""
+def no_spans() -> Spans:
+    """Columns without rows."""
+    return Spans(*np.zeros((3, 0), dtype=np.int64))
 
-    start: int
-    end: int
-    key: Key
+
+@dataclass
+class Thread:
+    """The events of one thread.
+
+    Attributes:
+        kernels: their numbers are in `key`, from 0 on, different on each thread.
+        tasks, made: the events of the pool.
+    """
+
+    kernels: Spans = field(default_factory=no_spans)
+    tasks: list[Task] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
 
 
 class Regions:
@@ -75,74 +78,109 @@ class Regions:
         """Add an event whose name begins with `LISTENER`."""
         kind = name.removeprefix(LISTENER)
         if kind == "Record" and "_p" in stats:
-            self._thread.append(Made(time, time, stats["_p"]))
+            self._thread.made.append(Made(time, stats["_p"]))
         elif kind == "StartRegion":
             self._open.append((time, stats.get("_c", 0)))
         elif kind == "StopRegion" and self._open:
             start, number = self._open.pop()
-            self._thread.append(Task(start, time, number))
+            self._thread.tasks.append(Task(start, time, number))
 
 
-def work_of(threads: Sequence[Thread], ends: Mapping[int, int]) -> Iterator[Work]:
-    """What each thread computed, without overlaps on one thread.
+def work_of(threads: Sequence[Thread], ends: Column) -> Spans:
+    """When each thread computed which kernel, without overlaps on one thread.
 
     Args:
         threads: their events.
-        ends: the times of "end:" events, by the numbers of kernels.
+        ends: when each kernel and its tasks end, by its number.
     """
-    made: dict[int, Kernel | Task | None] = {}
-    parts: list[tuple[int, int, Kernel | Task]] = []
+    made: dict[int, int] = {}
+    tasks = [task for thread in threads for task in thread.tasks]
+    parts: list[Spans] = []
+    first = -1  # tasks count downward from here, kernels upward from 0
     for thread in threads:
-        parts += _innermost(thread, made)
-    known: dict[int, Kernel | None] = {}
-    for start, end, inner in parts:
-        kernel = _kernel_of(inner, made, known)
-        if kernel is not None:
-            last = max(kernel.end, ends.get(kernel.number, 0) if kernel.number is not None else 0)
-            if min(end, last) > start:
-                yield Work(start, min(end, last), kernel.key)
+        numbers = first - np.arange(len(thread.tasks))
+        first -= len(thread.tasks)
+        found = _innermost(_with_tasks(thread, numbers))
+        made.update(_makers(thread.made, found))
+        parts.append(found.spans)
+    starts, finishes, keys = (
+        np.concatenate([no_spans()[n], *(p[n] for p in parts)]) for n in range(3)
+    )
+    known: dict[int, int | None] = {}
+    for at in np.flatnonzero(keys < 0).tolist():
+        kernel = _kernel_of(int(keys[at]), tasks, made, known)
+        keys[at] = -1 if kernel is None else kernel
+        finishes[at] = min(finishes[at], 0 if kernel is None else ends[kernel])
+    is_work = (keys >= 0) & (finishes > starts)
+    return Spans(starts[is_work], finishes[is_work], keys[is_work])
 
 
-def _innermost(
-    thread: Thread, made: dict[int, Kernel | Task | None]
-) -> Iterator[tuple[int, int, Kernel | Task]]:
-    """The innermost event at each time; adds to `made` where each task was made."""
-    stack: list[Kernel | Task] = []
-    since = 0
-    for each in sorted(thread, key=lambda event: (event.start, -event.end)):
-        begins = each.start - isinstance(each, Made)  # a task is made before its kernel ends
-        while stack and stack[-1].end <= begins:
-            ended = stack.pop()
-            if ended.end > since:
-                yield since, ended.end, ended
-                since = ended.end
-        if isinstance(each, Made):
-            made[each.number] = stack[-1] if stack else None
-            continue
-        if stack and each.start > since:
-            yield since, each.start, stack[-1]
-        since = each.start
-        stack.append(each)
-    while stack:
-        ended = stack.pop()
-        if ended.end > since:
-            yield since, ended.end, ended
-            since = ended.end
+def _with_tasks(thread: Thread, numbers: Column) -> Spans:
+    tasks = np.array([task[:2] for task in thread.tasks], dtype=np.int64).reshape(-1, 2)
+    added = (tasks[:, 0], tasks[:, 1], numbers)
+    return Spans(*map(np.concatenate, zip(thread.kernels, added, strict=True)))
+
+
+class _Parts(NamedTuple):
+    """The innermost spans in order of time, and when the whole span of each began."""
+
+    spans: Spans
+    begun: Column
+
+
+def _innermost(spans: Spans) -> _Parts:
+    """Which span is the innermost at each time: of those that are open, the last to begin."""
+    order = np.lexsort((-spans.end, spans.start))
+    order = order[spans.end[order] > spans.start[order]]
+    start, end, key = (column[order] for column in spans)
+    depth = np.arange(len(start)) - np.searchsorted(np.sort(end), start, side="right")
+    around = np.full(len(start), -1)
+    for each in range(1, int(depth.max(initial=0)) + 1):
+        inner, outer = np.flatnonzero(depth == each), np.flatnonzero(depth == each - 1)
+        around[inner] = outer[np.searchsorted(outer, inner) - 1]
+    # A span that ends after the one around it goes on alone: the other one ends where it does.
+    for inner in np.flatnonzero((around >= 0) & (end > end[around])).tolist():
+        end[inner] = end[around[inner]]
+    times = np.concatenate([end, start])
+    owners = np.concatenate([around, np.arange(len(start))])
+    ranks = np.concatenate([-depth, np.arange(len(start)) + 1])  # ends first, the innermost first
+    sequence = np.lexsort((ranks, times))
+    times, owners = times[sequence], owners[sequence]
+    is_part = (np.diff(times) > 0) & (owners[:-1] >= 0)
+    chosen = owners[:-1][is_part]
+    return _Parts(Spans(times[:-1][is_part], times[1:][is_part], key[chosen]), start[chosen])
+
+
+def _makers(made: Sequence[Made], parts: _Parts) -> dict[int, int]:
+    """The kernel or task in which each task was made; one that ends at this time still counts."""
+    start, end, key = parts.spans
+    if not len(start) or not made:
+        return {}
+    times = np.array([each.time for each in made], dtype=np.int64)
+    at = np.searchsorted(start, times, side="right") - 1
+    has_ended = (at > 0) & (start[at] == times) & (parts.begun[at] < times)
+    at -= has_ended & (end[np.maximum(at - 1, 0)] == times)
+    is_inside = (at >= 0) & (end[at] >= times)
+    return {
+        each.number: int(key[n])
+        for each, n, inside in zip(made, at.tolist(), is_inside.tolist(), strict=True)
+        if inside
+    }
 
 
 def _kernel_of(
-    inner: Kernel | Task | None,
-    made: Mapping[int, Kernel | Task | None],
-    known: dict[int, Kernel | None],
-) -> Kernel | None:
-    """The kernel of an event; adds to `known` those of the tasks on the way."""
+    inner: int, tasks: Sequence[Task], made: Mapping[int, int], known: dict[int, int | None]
+) -> int | None:
+    """The kernel of a task, or of a kernel; adds to `known` those of the tasks on the way."""
     passed: list[int] = []
-    while isinstance(inner, Task):
-        if inner.number in known:
-            inner = known[inner.number]
+    found: int | None = inner
+    while found is not None and found < 0:
+        number = tasks[-1 - found].number
+        if number in known:
+            found = known[number]
             break
-        known[inner.number] = None  # ends a circle
-        passed.append(inner.number)
-        inner = made.get(inner.number)
-    known.update(dict.fromkeys(passed, inner))
-    return inner
+        known[number] = None  # ends a circle
+        passed.append(number)
+        found = made.get(number)
+    known.update(dict.fromkeys(passed, found))
+    return found

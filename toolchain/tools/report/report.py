@@ -21,7 +21,7 @@ from ...display.progress import progress as line_of_progress
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
 from ...pipeline import PipelineLike
-from ...units import show_bytes, show_count, show_seconds
+from ...units import show_bytes, show_count, show_seconds, text_width
 from .compiled import Compiled, Refused, compile_module
 from .fit import Fit
 from .schedule import Step
@@ -206,10 +206,9 @@ def as_text(
         whole: whether the sections of each target follow.
         rows: how many rows of a section are printed; None for all.
     """
-    from rich.console import Console  # imported to print only
+    from ...display.console import text_console  # imports rich, to print only
 
-    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
-    console = Console(width=width, highlight=False, soft_wrap=False)
+    console = text_console(text_width(120), soft_wrap=False)
     with console.capture() as captured:
         _print(console, reports, findings, whole=whole, rows=rows)
     lines = captured.get().splitlines()

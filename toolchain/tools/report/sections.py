@@ -51,6 +51,10 @@ class _Section(NamedTuple):
     rows: Iterable[_Row]
 
 
+_MOST_WHOLE = 20
+"""The longest word that is not broken between two lines, in characters: `dynamic_update_slice`."""
+
+
 def print_sections(console: Console, compiled: Compiled, most: int | None) -> None:
     """Print the sections of one target, and notes on how the numbers were counted.
 
@@ -87,13 +91,35 @@ def _print_section(console: Console, section: _Section, most: int | None) -> Non
     more = f" ({len(shown)} of {len(sums)}; --all prints them)" if len(shown) < len(sums) else ""
     console.print(Text(f"{section.title}{more}", style="bold"))
     table = new_table("dim")
-    for name in section.numbers:
+    rows = list(_with_short_files(shown))
+    columns = list(zip((*section.numbers, *section.texts), *rows, strict=True))
+    numbers, texts = columns[: len(section.numbers)], columns[len(section.numbers) :]
+    for name, *_ in numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    for name in section.texts:
-        table.add_column(name, overflow="fold")
-    for row in _with_short_files(shown):
+    taken = sum(max(map(len, each)) for each in numbers) + 2 * (len(columns) - 1)
+    for (name, *_), width in zip(texts, _widths(texts, console.width - taken), strict=True):
+        table.add_column(name, overflow="fold", width=width)
+    for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The widths of columns of text: the widest shrink, but not so that words are broken.
+
+    Where that is not enough, files and long words are.
+    """
+    widths = [max(map(len, cells)) for cells in columns]
+    words = [[w for cell in cells for w in cell.split() if ":" not in w] for cells in columns]
+    least = [
+        max(min(max(map(len, each), default=1), _MOST_WHOLE), len(title))
+        for each, (title, *_) in zip(words, columns, strict=True)
+    ]
+    while sum(widths) > max(room, len(widths)):
+        slack = [w - k for w, k in zip(widths, least, strict=True)]
+        at = slack.index(max(slack)) if max(slack) > 0 else widths.index(max(widths))
+        widths[at] -= 1
+    return widths
 
 
 def _with_short_files(rows: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:

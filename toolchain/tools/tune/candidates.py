@@ -24,7 +24,7 @@ class Candidate:
 
     Attributes:
         name: as tables and logs show it.
-        pipeline: its passes; "O0" for none.
+        pipeline: its passes.
         xla_options: XLA's options by name.
     """
 
@@ -95,7 +95,10 @@ def alternatives(target: str) -> list[Alternative]:
     return [each for each in ALTERNATIVES if target in each.targets]
 
 
-BASES = (Candidate(PLAIN, "O0"), Candidate(DEFAULT, DEFAULT))
+WORKAROUNDS = "workarounds"
+"""The pass that all candidates keep: without it XLA may end the process, or be wrong."""
+
+BASES = (Candidate(PLAIN, WORKAROUNDS), Candidate(DEFAULT, DEFAULT))
 """The candidates that are tried first, whatever the time budget."""
 
 
@@ -113,9 +116,11 @@ def smaller_pipelines(report: PipelineReport) -> Iterator[Candidate]:
 
 
 def rules_by_family(report: PipelineReport) -> dict[str, dict[str, int]]:
-    """The rules that were applied, with their numbers of rewrites, by family."""
+    """The rules that were applied and can be left out, with their rewrites, by family."""
     found: dict[str, dict[str, int]] = {}
     for step in report.steps:
+        if step.name == WORKAROUNDS:
+            continue
         hits = {rule.name: rule.hits for rule in step.rules if rule.hits}
         if hits:
             found.setdefault(step.name, {}).update(hits)

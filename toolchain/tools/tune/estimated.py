@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 
 from ...backend.lowered import Lowered
@@ -56,7 +57,9 @@ def rank(
     ranker.try_all(each.on(BASES[-1]) for each in alternatives(target.kind) if each.passes)
     if not ranker.seconds:
         raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")
-    chosen = ranker.candidates[choose_by_estimate(ranker.seconds)]
+    ranker.explain_no_time()
+    choice = choose_by_estimate(ranker.seconds)
+    chosen = ranker.candidates[choice.name]
     verdict = Verdict(
         plain.name,
         target.name,
@@ -65,11 +68,11 @@ def rank(
         dict(chosen.xla_options),
         ranker.seconds,
         ranker.left_out,
+        choice.passed_over,
         estimated=True,
         tuning_seconds=perf_counter() - start,
     )
-    keep_verdict(key, verdict)
-    return verdict
+    return replace(verdict, stored=keep_verdict(key, verdict))
 
 
 def estimated_seconds(found: Compiled) -> float:
@@ -105,6 +108,9 @@ class _Ranker(Trials):
     def has_time(self) -> bool:
         spent = perf_counter() - self.start
         return spent + self.longest <= budget_seconds(self.longest, self.settings)
+
+    def budget_for(self, more: int) -> float:
+        return perf_counter() - self.start + (more + 1) * self.longest
 
     def combinations(self) -> Iterator[Candidate]:
         """O2 without all the families that each cost time."""

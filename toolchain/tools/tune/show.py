@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from textwrap import wrap
 
 from ...backend.verdicts import DEFAULT, Verdict
 from ...units import show_bytes, show_seconds
@@ -11,7 +12,7 @@ from .candidates import PLAIN
 
 
 def as_table(verdict: Verdict) -> str:
-    """The candidates of a verdict, the fastest first, and those that were left out."""
+    """The candidates of a verdict, the fastest first, and why others were not chosen."""
     unit = "estimate" if verdict.estimated else "median"
     rows: list[tuple[str, ...]] = [("candidate", unit, "plain/it", "O2/it", "")]
     base, plain = verdict.seconds.get(DEFAULT), verdict.seconds.get(PLAIN)
@@ -20,8 +21,18 @@ def as_table(verdict: Verdict) -> str:
         chosen = "<- chosen" if name == verdict.choice else ""
         rows.append((name, show_seconds(seconds), *ratios, chosen))
     lines = [f"{verdict.program} on {verdict.device}", *_aligned(rows)]
-    lines += [f"left out: {name}: {reason}" for name, reason in verdict.left_out.items()]
+    lines += _reasons("not chosen", verdict.passed_over) + _reasons("left out", verdict.left_out)
     return "\n".join(lines)
+
+
+def _reasons(what: str, reasons: Mapping[str, str]) -> list[str]:
+    """A line for each reason, with all that have it; lines of more than 80 columns are wrapped."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    texts = [f"{what}: {'; '.join(each)}: {reason}" for reason, each in names.items()]
+    lines = [wrap(text, 80, subsequent_indent="  ", break_on_hyphens=False) for text in texts]
+    return [line for each in lines for line in each]
 
 
 _COLUMNS = ("program", "device", "candidate", "plain/it", "O2/it", "date", "size")

@@ -4,7 +4,7 @@
 is time to tune. Each candidate is compiled, run on the same arguments, compared with plain JAX by
 the bounds of `jxc verify`, and timed by a few runs. Those that are near the best go into
 interleaved rounds, which decide (`choice`). Everything ends at the time budget. A candidate that
-fails, differs or takes too long is left out, with the reason.
+fails, differs, is slow or takes too long is left out, with the reason.
 
 Candidates come in two groups: a fixed list, and combinations of what the first group has shown,
 such as O2 without two families that each cost time, or without single rules of one.
@@ -27,6 +27,7 @@ from jaxlib.mlir import ir
 from ...backend import _private
 from ...backend.targets import find_target
 from ...backend.targets.build import build
+from ...backend.timing import time_ratio
 from ...backend.tuning import FirstCall, NotTuned
 from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
 from ...check.deviation import DRAWS, deviation_of
@@ -46,7 +47,7 @@ from .candidates import (
     smaller_pipelines,
     without,
 )
-from .choice import choose
+from .choice import choose, why_not_faster
 from .progress import tuning_progress
 from .trials import Trials
 
@@ -117,16 +118,13 @@ def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
         chosen.candidate.name,
         chosen.candidate.pipeline,
         dict(chosen.candidate.xla_options),
-        {name: _median(each) for name, each in tuner.timed.items()},
+        {n: statistics.median(x.seconds or [x.quick]) for n, x in tuner.timed.items()},
         tuner.left_out,
+        tuner.passed_over,
         tuning_seconds=perf_counter() - start,
     )
-    keep_verdict(call.plan.key, verdict)
+    verdict = replace(verdict, stored=keep_verdict(call.plan.key, verdict))
     return chosen.executable, verdict, chosen.report, chosen.module
-
-
-def _median(each: _Timed) -> float:
-    return statistics.median(each.seconds) if each.seconds else each.quick
 
 
 class _Hangs(Exception):
@@ -147,6 +145,7 @@ class _Tuner(Trials):
         self.call, self.first_seconds = call, first_seconds
         self.start, self.deadline = perf_counter(), deadline
         self.timed: dict[str, _Timed] = {}
+        self.passed_over: Mapping[str, str] = {}
         self._plain: _Timed | None = None
         self._expected: list[np.ndarray] = []  # of plain JAX
         self._moved: list[list[np.ndarray]] = []  # the same on arguments one ulp away
@@ -174,27 +173,34 @@ class _Tuner(Trials):
             self.try_all(self._with_options())
         except _Hangs as error:  # its thread uses the processor: later times mean nothing
             self.left_out[error.name] = f"it took more than {show_seconds(error.seconds)}"
+            self.explain_no_time()
             if self.base is not None:
+                faster = [n for n, each in self.timed.items() if each.quick < self.base.quick]
+                self.passed_over = dict.fromkeys(faster, f"no rounds: {error.name} hangs")
                 return self.base
             raise NotTuned(f"{error.name} took more than {show_seconds(error.seconds)}") from None
         if PLAIN not in self.timed or self.base is None:
             raise NotTuned(f"plain JAX failed: {self.left_out.get(PLAIN, 'no time')}")
+        self.explain_no_time()
         if len(self.timed) == 1:
             return self.base
-        chosen = self._fastest(self._finalists(), self.deadline)
-        if chosen.candidate.name in (PLAIN, DEFAULT) and chosen is self.base:
-            return chosen
-        try:
-            return self._confirmed(chosen, self.base)
-        except (_Hangs, NotTuned):
-            return self.base
+        self._leave_out_slow()
+        return self._chosen()
 
     # Candidates one by one
 
     def has_time(self) -> bool:
         spent, whole = perf_counter() - self.start, self.deadline - self.start
-        needed = self._compile_seconds + (SCREENING_RUNS + 2) * self.first_seconds
-        return spent + needed < _SHARE_OF_COMPILING * whole
+        return spent + self._seconds_of_one < _SHARE_OF_COMPILING * whole
+
+    def budget_for(self, more: int) -> float:
+        spent = perf_counter() - self.start
+        return (spent + (more + 1) * self._seconds_of_one) / _SHARE_OF_COMPILING
+
+    @property
+    def _seconds_of_one(self) -> float:
+        """The most that one more candidate takes."""
+        return self._compile_seconds + (SCREENING_RUNS + 2) * self.first_seconds
 
     def attempt(self, candidate: Candidate) -> None:
         call, start = self.call, perf_counter()
@@ -295,47 +301,54 @@ class _Tuner(Trials):
 
     # Rounds
 
-    def _fastest(self, finalists: Mapping[str, _Timed], deadline: float) -> _Timed:
-        if self._time_rounds(finalists, deadline) < ROUNDS[0]:
-            raise NotTuned(
-                f"its budget of {show_seconds(self.call.seconds)} ended before each candidate ran "
-                f"{ROUNDS[0]} times; {_HOW_TO_RAISE}"
-            )
-        return finalists[choose({name: each.seconds for name, each in finalists.items()})]
-
-    def _confirmed(self, chosen: _Timed, base: _Timed) -> _Timed:
-        """The chosen candidate if it wins again, compiled anew; else the base.
+    def _chosen(self) -> _Timed:
+        """The fastest candidate that is faster than plain JAX, also when it is compiled anew.
 
         Two executables of one program differ by up to a tenth in some processes, as their code and
         buffers lie elsewhere in memory.
         """
-        again = {}
-        for name in dict.fromkeys((PLAIN, base.candidate.name, chosen.candidate.name)):
-            first = self.timed[name]
-            options = first.candidate.xla_options
-            self.tell(f"{name} again")
-            module = clone_module(first.module)
-            executable = self._bounded(
-                first.candidate, partial(self.call.compile, module, options), self._limit
+        if self._time_rounds(self.timed, self.deadline) < ROUNDS[0]:
+            raise NotTuned(
+                f"its budget of {show_seconds(self.call.seconds)} ended before each candidate ran "
+                f"{ROUNDS[0]} times; {_HOW_TO_RAISE}"
             )
+        seconds = {name: each.seconds for name, each in self.timed.items()}
+        refused: dict[str, str] = {}
+        while True:
+            choice = choose(seconds, refused)
+            chosen, self.passed_over = self.timed[choice.name], choice.passed_over
+            if choice.name in (PLAIN, DEFAULT) or not (reason := self._why_not_again(chosen)):
+                return chosen
+            refused[choice.name] = reason
+
+    def _why_not_again(self, chosen: _Timed) -> str:
+        """Why a candidate is not faster than plain JAX once more; empty if it is."""
+        again = {}
+        for name in (PLAIN, chosen.candidate.name):
+            first, candidate = self.timed[name], self.timed[name].candidate
+            self.tell(f"{name} again")
+            work = partial(self.call.compile, clone_module(first.module), candidate.xla_options)
+            try:
+                executable = self._bounded(candidate, work, self._limit)
+            except _Hangs as error:
+                return f"compiled again it took more than {show_seconds(error.seconds)}"
             again[name] = replace(first, executable=executable, seconds=[])
             self._seconds(again[name], 1)
         extra = self.deadline + _OVERRUN * self.call.seconds
-        confirmed = self._fastest(again, extra)
-        is_same = confirmed.candidate.name == chosen.candidate.name
-        return chosen if is_same else base
+        if self._time_rounds(again, extra) < ROUNDS[0]:
+            return f"no time for rounds with it compiled again; {_HOW_TO_RAISE}"
+        reason = why_not_faster(time_ratio(*(each.seconds for each in again.values())))
+        return reason and f"compiled again, {reason}"
 
-    def _finalists(self) -> dict[str, _Timed]:
-        """O2, plain, and those near the best; the executables of the others are dropped."""
-        best = min(each.quick for each in self.timed.values())
-        near = {
-            name: each
-            for name, each in self.timed.items()
-            if name in (PLAIN, DEFAULT) or each.quick < SCREENED * best
-        }
-        for name in self.timed.keys() - near.keys():
-            self.timed[name].executable = None
-        return near
+    def _leave_out_slow(self) -> None:
+        """Leave out the candidates that are far from the best, and drop their executables."""
+        best = min(self.timed, key=lambda name: self.timed[name].quick)
+        fastest = self.timed[best].quick
+        for name, each in list(self.timed.items()):
+            if name not in (PLAIN, DEFAULT) and each.quick >= SCREENED * fastest:
+                del self.timed[name]
+                ratio = f"{each.quick / fastest:.2f}"
+                self.left_out[name] = f"{ratio} times the time of {best} in {SCREENING_RUNS} runs"
 
     def _time_rounds(self, finalists: Mapping[str, _Timed], deadline: float) -> int:
         """Time finalists in alternation; returns the number of rounds."""

@@ -13,6 +13,7 @@ from ...ir import write_bytecode
 from .candidates import PLAIN, Candidate
 
 _MESSAGE_LENGTH = 200
+_BUDGET_STEP = 5  # seconds: budgets are suggested in multiples of this
 
 
 class Trials(ABC):
@@ -29,11 +30,16 @@ class Trials(ABC):
         self.tell = tell
         self.left_out: dict[str, str] = {}
         self._tried: set[str] = set()
+        self._without_time: list[str] = []
         self._modules: dict[tuple[bytes, str], str] = {}
 
     @abstractmethod
     def has_time(self) -> bool:
         """Whether there is time for one more candidate."""
+
+    @abstractmethod
+    def budget_for(self, more: int) -> float:
+        """The seconds of a budget in which so many more candidates would be measured."""
 
     @abstractmethod
     def attempt(self, candidate: Candidate) -> None:
@@ -47,7 +53,7 @@ class Trials(ABC):
                 continue
             self._tried.add(name)
             if name not in (PLAIN, DEFAULT) and not self.has_time():
-                self.left_out[name] = "no time"
+                self._without_time.append(name)
                 continue
             self.tell(name)
             try:
@@ -57,6 +63,14 @@ class Trials(ABC):
             except Exception as error:  # each compiler and pass has exceptions of its own
                 kind = "" if isinstance(error, JxcError) else f"{type(error).__name__}: "
                 self.left_out[name] = f"{kind}{first_line(str(error))}"
+
+    def explain_no_time(self) -> None:
+        """Leave out the candidates for which there was no time, and say which budget has some."""
+        if self._without_time:
+            budget = self.budget_for(len(self._without_time))
+            seconds = _BUDGET_STEP * (int(budget / _BUDGET_STEP) + 1)
+            reason = f"no time; --seconds {seconds} (or JXC_TUNE_SECONDS) would reach it"
+            self.left_out |= dict.fromkeys(self._without_time, reason)
 
     def is_known(self, candidate: Candidate, module: ir.Module) -> bool:
         """Whether an earlier candidate is the same program; then the candidate is left out."""

@@ -1,0 +1,166 @@
+"""Windows over cropped or dilated operands, as windows over a slice, or with a pad after them.
+
+XLA replaces a window of ones by its operand and ignores that negative padding crops it: the shapes
+differ, and its check ends the process. It merges a `pad` that crops into the padding of the window
+after it, and adds the two. Its library for reductions ignores the dilation of an operand along
+dimensions in which the window has one element and moves by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of, static_shape, users
+from jxc.rewrite import exact, rule
+
+from .._shared.reduce_body import combiner_of, is_idempotent, is_neutral_start
+from .._shared.region import copy_regions
+from .._shared.window import WindowAxis, pad, window_axes
+
+
+class _Crop(NamedTuple):
+    """What is left of a dimension after negative padding: a range of it, and padding."""
+
+    kept: range
+    low: int
+    high: int
+
+
+def _crop(size: int, low: int, high: int, dilation: int) -> _Crop | None:
+    """A slice and padding instead of negative padding; None if no element is left.
+
+    The first element that is left lies at a multiple of `dilation`. The positions in front of it
+    that are left are padding.
+    """
+    first = max(0, -(low // dilation)) if low < 0 else 0
+    end = (size - 1) * dilation + min(high, 0)
+    last = end // dilation
+    if size == 0 or first > last:
+        return None
+    before = low if low >= 0 else first * dilation + low
+    after = high if high >= 0 else end - last * dilation
+    return _Crop(range(first, last + 1), before, after)
+
+
+def _crops(
+    sizes: Sequence[int], low: Sequence[int], high: Sequence[int], dilations: Sequence[int]
+) -> list[_Crop] | None:
+    """A crop for each dimension; None if there is no negative padding, or nothing is left."""
+    if not any(number < 0 for number in (*low, *high)):
+        return None
+    found = [_crop(*each) for each in zip(sizes, low, high, dilations, strict=True)]
+    known = [crop for crop in found if crop is not None]
+    return known if len(known) == len(found) else None
+
+
+def _axes(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
+    shape = static_shape(*op.inputs, *op.results)
+    if shape is None or op.window_dimensions is None:
+        return None
+    return window_axes(
+        shape,
+        list(op.window_dimensions),
+        shape_of(op.results[0]),
+        op.padding,
+        stride=op.window_strides,
+        base_dilation=op.base_dilations,
+        window_dilation=op.window_dilations,
+    )
+
+
+def _window_over(
+    op: hlo.ReduceWindowOp, inputs: Sequence[ir.Value], axes: Sequence[WindowAxis]
+) -> hlo.ReduceWindowOp:
+    """The window of `op` over other operands, with padding, base dilation and result of `axes`."""
+    shape = [axis.out for axis in axes]
+    made = hlo.ReduceWindowOp(
+        [ir.RankedTensorType.get(shape, element_type(result)) for result in op.results],
+        inputs,
+        op.init_values,
+        op.window_dimensions,
+        window_strides=op.window_strides,
+        base_dilations=[axis.base_dilation for axis in axes],
+        window_dilations=op.window_dilations,
+        padding=_padding(axes),
+    )
+    copy_regions(op, made)
+    return made
+
+
+def _padding(axes: Sequence[WindowAxis]) -> ir.Attribute:
+    """The padding of `axes` as the attribute of a window."""
+    numbers = ", ".join(f"[{axis.low}, {axis.high}]" for axis in axes)
+    return ir.Attribute.parse(f"dense<[{numbers}]> : tensor<{len(axes)}x2xi64>")
+
+
+@rule(exact)
+def crop_before_window(op: hlo.ReduceWindowOp) -> hlo.ReduceWindowOp | None:
+    """reduce_window(x) with negative padding -> reduce_window(slice(x)) without it."""
+    if (axes := _axes(op)) is None:
+        return None
+    crops = _crops(*zip(*((a.size, a.low, a.high, a.base_dilation) for a in axes), strict=True))
+    if crops is None:
+        return None
+    kept = {dim: crop.kept for dim, crop in enumerate(crops)}
+    inputs = [build.slice_along(x, kept) for x in op.inputs]
+    cropped = [
+        replace(axis, low=crop.low, high=crop.high) for axis, crop in zip(axes, crops, strict=True)
+    ]
+    return _window_over(op, inputs, cropped)
+
+
+@rule(exact, targets=("cpu",))
+def dilate_after_window(op: hlo.ReduceWindowOp) -> ir.Value | None:
+    """reduce_window(x) with dilation -> pad(reduce_window(x)), if the initial value is neutral.
+
+    Along dimensions in which the window has one element and moves by one.
+    """
+    axes, name = _axes(op), combiner_of(op)
+    if axes is None or name is None:
+        return None
+    value = op.init_values[0]
+    if not is_neutral_start(name, value) and not is_idempotent(name, value):
+        return None
+    later = [axis.base_dilation > 1 and axis.window == axis.stride == 1 for axis in axes]
+    if not any(later):
+        return None
+    plain = [
+        WindowAxis(axis.size, 1, axis.size) if is_later else axis
+        for axis, is_later in zip(axes, later, strict=True)
+    ]
+    padded = [
+        axis if is_later else WindowAxis(axis.out, 1, axis.out)
+        for axis, is_later in zip(axes, later, strict=True)
+    ]
+    return pad(_window_over(op, op.inputs, plain).results[0], padded, range(len(axes)), value)
+
+
+@rule(exact)
+def crop_before_pad(op: hlo.PadOp) -> ir.Value | None:
+    """pad(x) with negative padding -> pad(slice(x)), in front of a window or a convolution."""
+    shape = static_shape(op.operand)
+    if shape is None or not _is_windowed(op.result):
+        return None
+    dilations = [between + 1 for between in op.interior_padding]
+    crops = _crops(shape, list(op.edge_padding_low), list(op.edge_padding_high), dilations)
+    if crops is None:
+        return None
+    x = build.slice_along(op.operand, {dim: crop.kept for dim, crop in enumerate(crops)})
+    low, high = ([getattr(crop, side) for crop in crops] for side in ("low", "high"))
+    return hlo.pad(x, op.padding_value, low, high, op.interior_padding)
+
+
+def _is_windowed(value: ir.Value) -> bool:
+    """Whether a window moves over `value`, or over its conversion."""
+    for user in users(value):
+        if isinstance(user, hlo.ReduceWindowOp | hlo.ConvolutionOp):
+            return True
+        if isinstance(user, hlo.ConvertOp) and _is_windowed(user.result):
+            return True
+    return False

@@ -1,0 +1,114 @@
+"""A program for each fault in `jxc.passes.workarounds.faults`.
+
+`python -m tests.passes.xla_faults LEVEL NAME...` runs programs under a level, or under plain
+`jax.jit` for "plain", and prints whether each result is right. Some end the process.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import jxc
+
+RANDOM = np.random.default_rng(0)
+
+
+def narrow_scatter_index():
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    x, index = np.arange(300, dtype=np.int32), np.array([[200]], np.uint8)
+    update = np.array([1000], np.int32)
+    expected = np.where(x == 200, x + 1000, x)
+    return lambda x, i: lax.scatter_add(x, i, update, numbers), (x, index), expected
+
+
+def narrow_update_index():
+    x, update = np.arange(300, dtype=np.int32), np.array([1000], np.int32)
+    expected = np.where(x == 200, 1000, x)
+    return lambda x, i: lax.dynamic_update_slice(x, update, (i,)), (x, np.uint8(200)), expected
+
+
+def cropped_window_of_ones():
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    padding = ((-1, 0), (0, 0))
+    return lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 1), (1, 1), padding), (x,), x[1:]
+
+
+def crop_before_window():
+    def sums(x):
+        cropped = lax.pad(x, np.int32(0), [(0, 0, 1), (-1, 0, 0)])
+        padding = ((0, 0), (1, 0))
+        return lax.reduce_window(cropped, np.int32(0), lax.add, (1, 2), (1, 1), padding)
+
+    return sums, (np.array([[5, 7]], np.int32),), np.array([[7]])
+
+
+def dilated_window():
+    x = RANDOM.standard_normal((64, 128)).astype(np.float32)
+    expected = np.full((32, 255), -np.inf, np.float32)
+    expected[:, ::2] = np.maximum(x[::2], x[1::2])
+
+    def maxima(x):
+        none = ((0, 0), (0, 0))
+        return lax.reduce_window(x, -jnp.inf, lax.max, (2, 1), (2, 1), none, base_dilation=(1, 2))
+
+    return maxima, (x,), expected
+
+
+def sum_of_product_of_rank_7():
+    x, y = RANDOM.standard_normal((2, 3, 1, 2, 2, 8, 8, 8)).astype(np.float32)
+    return lambda x, y: jnp.sum(x * y, axis=3), (x, y), (x * y).sum(axis=3)
+
+
+def sum_of_product_of_rank_8():
+    x = np.ones((10, 4, 6), np.float32)
+    y = np.ones((10, 4, 6, 9, 9, 9, 9, 9), np.float32)
+
+    def sums(x, y):
+        return jnp.sum(x[..., None, None, None, None, None] * y, axis=2)
+
+    return sums, (x, y), np.full((10, 4, 9, 9, 9, 9, 9), 6)
+
+
+def sum_of_small_products():
+    count = 32769  # one more than 128 KiB of f32
+    x = np.zeros((count, 3), np.float32)
+    x[:, 0] = np.arange(count)
+    norms = jax.vmap(lambda m, row: jnp.sum((m @ row) ** 2), (None, 0))
+    return norms, (np.eye(3, dtype=np.float32), x), np.arange(count, dtype=np.float32) ** 2
+
+
+PROGRAMS = (
+    narrow_scatter_index,
+    narrow_update_index,
+    cropped_window_of_ones,
+    crop_before_window,
+    dilated_window,
+    sum_of_product_of_rank_7,
+    sum_of_product_of_rank_8,
+    sum_of_small_products,
+)
+"""Functions that return a function, its arguments, and the result that StableHLO specifies."""
+
+
+def is_right(program, level: str) -> bool:
+    function, args, expected = program()
+    compiled = jax.jit(function) if level == "plain" else jxc.jit(function, pipeline=level)
+    found = np.asarray(compiled(*args))
+    # The programs with sums of rounded numbers have a handful of terms.
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def main(level: str, *names: str) -> None:
+    for program in PROGRAMS:
+        name = program.__name__.replace("_", "-")
+        if name in names:
+            print(name, "right" if is_right(program, level) else "wrong", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
