@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from jax import lax
+from jaxlib.mlir import ir
 
 import jxc
 from jxc.check.run import shared_interpreter
+from jxc.ir import walk
 
 MAX, SUM, SPREAD = (
     "window-of-any-order-to-slices",
