@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of
+from jxc.ir.values import element_type, shape_of, static_shape
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,22 @@ def window_axes(
             **{name: each[i] for name, each in given.items()},
         )
         for i in range(rank)
+    )
+
+
+def axes_of_window(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
+    """The window of an op with static shapes, one entry for each dimension."""
+    shape = static_shape(*op.inputs, *op.results)
+    if shape is None or op.window_dimensions is None:
+        return None
+    return window_axes(
+        shape,
+        list(op.window_dimensions),
+        shape_of(op.results[0]),
+        op.padding,
+        stride=op.window_strides,
+        base_dilation=op.base_dilations,
+        window_dilation=op.window_dilations,
     )
 
 

@@ -16,12 +16,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of, static_shape, users
+from jxc.ir.values import element_type, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.reduce_body import combiner_of, is_idempotent, is_neutral_start
 from .._shared.region import copy_regions
-from .._shared.window import WindowAxis, pad, window_axes
+from .._shared.window import WindowAxis, axes_of_window, pad
 
 
 class _Crop(NamedTuple):
@@ -59,21 +59,6 @@ def _crops(
     return known if len(known) == len(found) else None
 
 
-def _axes(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
-    shape = static_shape(*op.inputs, *op.results)
-    if shape is None or op.window_dimensions is None:
-        return None
-    return window_axes(
-        shape,
-        list(op.window_dimensions),
-        shape_of(op.results[0]),
-        op.padding,
-        stride=op.window_strides,
-        base_dilation=op.base_dilations,
-        window_dilation=op.window_dilations,
-    )
-
-
 def _window_over(
     op: hlo.ReduceWindowOp, inputs: Sequence[ir.Value], axes: Sequence[WindowAxis]
 ) -> hlo.ReduceWindowOp:
@@ -102,7 +87,7 @@ def _padding(axes: Sequence[WindowAxis]) -> ir.Attribute:
 @rule(exact)
 def crop_before_window(op: hlo.ReduceWindowOp) -> hlo.ReduceWindowOp | None:
     """reduce_window(x) with negative padding -> reduce_window(slice(x)) without it."""
-    if (axes := _axes(op)) is None:
+    if (axes := axes_of_window(op)) is None:
         return None
     crops = _crops(*zip(*((a.size, a.low, a.high, a.base_dilation) for a in axes), strict=True))
     if crops is None:
@@ -121,7 +106,7 @@ def dilate_after_window(op: hlo.ReduceWindowOp) -> ir.Value | None:
 
     Along dimensions in which the window has one element and moves by one.
     """
-    axes, name = _axes(op), combiner_of(op)
+    axes, name = axes_of_window(op), combiner_of(op)
     if axes is None or name is None:
         return None
     value = op.init_values[0]

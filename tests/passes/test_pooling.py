@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from jax import lax
+from jaxlib.mlir import ir
 
 import jxc
 from jxc.check.run import shared_interpreter
+from jxc.ir import walk
 
 MAX, SUM, SPREAD = (
     "window-of-any-order-to-slices",
@@ -239,3 +241,24 @@ def test_padding_counts_as_in_xla(window, combine):
         return lax.reduce_window(x, x.dtype.type(1.25), combine, (3, 2), **PADDED_WINDOWS[window])
 
     np.testing.assert_allclose(jxc.jit(pooled)(x), jax.jit(pooled)(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", ["O1", "O2"])
+@pytest.mark.parametrize("window", [3, 33])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_average_pooling_leaves_no_window_of_a_constant(level, window, stride):
+    """XLA computes such a window when it compiles, which takes minutes for large images."""
+
+    def average(x):
+        def pool(x):
+            size, steps = (1, window, window, 1), (1, stride, stride, 1)
+            return lax.reduce_window(x, 0.0, lax.add, size, steps, "SAME")
+
+        return pool(x) / pool(jnp.ones_like(x))
+
+    lowered = jxc.lower(average, jax.ShapeDtypeStruct((1, 512, 512, 8), jnp.float32)).opt(level)
+    ops = list(walk(lowered.module.operation))
+    windows = [op for op in ops if op.operation.name == "stablehlo.reduce_window"]
+    assert len(windows) <= 1  # of the image: level O1 leaves it to XLA
+    assert not any(isinstance(op.operands[0].owner, ir.Operation | ir.OpView) for op in windows)
+    assert "stablehlo.divide" in [op.operation.name for op in ops]

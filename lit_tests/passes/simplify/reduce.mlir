@@ -340,3 +340,38 @@ func.func @reduce_window_of_one_not_padded(%x: tensor<4xf32>, %c: tensor<f32>) -
   }) {window_dimensions = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// -----
+
+// The divisor of average pooling: 2 elements at the edges, 3 between them.
+// CHECK-LABEL: func.func @window_sum_of_splat(
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.constant dense<[2.000000e+00, 3.000000e+00, 2.000000e+00]>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ROWS]], dims = [1]
+// CHECK: %[[COLUMNS:[a-z0-9_]+]] = stablehlo.constant dense<[2.000000e+00, 3.000000e+00, 3.000000e+00, 2.000000e+00]>
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[COLUMNS]], dims = [2]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[A]], %[[B]]
+// CHECK-NEXT: return %[[R]]
+func.func @window_sum_of_splat() -> tensor<2x3x4x5xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %ones = stablehlo.constant dense<1.0> : tensor<2x3x4x5xf32>
+  %y = "stablehlo.reduce_window"(%ones, %zero) <{window_dimensions = array<i64: 1, 3, 3, 1>, padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x3x4x5xf32>, tensor<f32>) -> tensor<2x3x4x5xf32>
+  return %y : tensor<2x3x4x5xf32>
+}
+
+// 0.1 is rounded when it is added.
+// CHECK-LABEL: func.func @window_sum_of_splat_not_of_fractions(
+// CHECK: stablehlo.reduce_window
+func.func @window_sum_of_splat_not_of_fractions() -> tensor<6xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %x = stablehlo.constant dense<0.1> : tensor<8xf32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<6xf32>
+  return %y : tensor<6xf32>
+}
