@@ -8,9 +8,19 @@ import pytest
 from click.testing import CliRunner
 
 from jxc.cli import cli
-from jxc.errors import JxcError
+from jxc.backend.targets import find_target
+from jxc.cli.compile.options import parse_xla_options
+from jxc.errors import JxcError, UsageError
+from jxc.files import whole_number
+from jxc.frontend.arguments import parse_static
+from jxc.frontend.checks import find_device
+from jxc.frontend.mesh import split_host
+from jxc.frontend.specs import parse_argument
 from jxc.ir import ModuleSyntaxError, make_context, read_module
-from jxc.units import stated_columns
+from jxc.ir.shardings import parse_mesh
+from jxc.units import parse_bytes, parse_count, stated_columns
+
+LONG = "9" * 5000  # more digits than Python converts
 
 
 @pytest.mark.parametrize(
@@ -66,3 +76,46 @@ def test_a_width_that_is_no_number_is_ignored(tmp_path, columns):
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("jxc explain: 1 program was compiled in ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_argument, f"f32[{LONG}]"),
+        (parse_argument, f"{LONG}x8xf32"),
+        (parse_argument, LONG),
+        (parse_argument, f"{{{LONG}: f32[8]}}"),
+        (parse_argument, "[" * 5000),
+        (parse_argument, "(" * 5000),
+        (parse_argument, '{"a": ' * 5000),
+        (parse_argument, f"f32[{'(' * 5000}n]"),
+        (parse_argument, f"f32[{'-' * 50_000}n]"),
+        (parse_mesh, f"data={LONG}"),
+        (parse_mesh, "data=100000000000"),
+        (parse_static, f"{LONG}=1"),
+        (find_device, f"cpu:{LONG}"),
+        (find_target, f"tpu:v5e:{LONG}x2"),
+        (parse_bytes, f"{LONG}GiB"),
+        (parse_count, "1e99999"),
+        (lambda text: split_host(int(text)), "100000000000"),
+    ],
+)
+def test_large_numbers_and_deep_nesting_are_refused_in_a_short_message(parse, text):
+    with pytest.raises(UsageError) as raised:
+        parse(text)
+    assert "expected" in str(raised.value) and len(str(raised.value)) < 500
+
+
+def test_other_text_of_digits_stays_text():
+    assert parse_xla_options([f"name={LONG}"]) == {"name": LONG}
+    assert parse_xla_options(["name=-3"]) == {"name": -3}
+    assert parse_static(f"x={'[' * 5000}") == ("x", "[" * 5000)
+    assert parse_static("1=2") == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("12", 12), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("-1", None), ("\u00b2", None)],
+)
+def test_whole_number_reads_ascii_digits_up_to_a_length(text, number):
+    assert whole_number(text) == number

@@ -55,6 +55,17 @@ def read_json(file: str | Path) -> Any:
         raise UsageError(f"{file} is not JSON: {error}") from None
 
 
+MOST_DIGITS = 18
+"""Digits of a number that a user writes for a size or a position: such numbers fit into 64 bits.
+Python refuses to convert more than some thousands of digits."""
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of digits states; None for other text, and for too many digits."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else None
+
+
 def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text, which may come from anywhere.
 
