@@ -119,3 +119,25 @@ def test_other_text_of_digits_stays_text():
 )
 def test_whole_number_reads_ascii_digits_up_to_a_length(text, number):
     assert whole_number(text) == number
+
+
+TUNED = "import jax.numpy as jnp\ndef f(x):\n    return jnp.cumsum(jnp.tanh(x @ x), axis=0)\n"
+
+
+def test_a_warning_of_a_verb_is_a_sentence(tmp_path):
+    (tmp_path / "f.py").write_text(TUNED)
+    (tmp_path / "file").touch()
+    command = [sys.executable, "-c", "from jxc.cli import main; main()", "tune", "f.py:f"]
+    folder = str(tmp_path / "file" / "below")
+    settings = {**os.environ, "JXC_CACHE_DIR": folder, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [*command, "f32[64,64]", "--seconds", "60"],
+        cwd=tmp_path,
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    warnings = [line for line in done.stderr.splitlines() if "cannot write" in line]
+    (warning,) = warnings
+    assert warning.startswith(f"jxc: warning: O3 cannot write to {folder}")
