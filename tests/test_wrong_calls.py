@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from jxc.cli import cli
+import jxc
 from jxc.backend.targets import find_target
 from jxc.cli.compile.options import parse_xla_options
 from jxc.errors import JxcError, UsageError
@@ -141,3 +142,17 @@ def test_a_warning_of_a_verb_is_a_sentence(tmp_path):
     warnings = [line for line in done.stderr.splitlines() if "cannot write" in line]
     (warning,) = warnings
     assert warning.startswith(f"jxc: warning: O3 cannot write to {folder}")
+
+
+def test_a_misspelt_name_of_the_package_is_offered_by_python():
+    command = [sys.executable, "-c", "import jxc; jxc.lowr"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "has no attribute 'lowr'. Did you mean: 'lower'?" in done.stderr
+
+
+def test_wrong_values_are_refused_by_name():
+    low = jxc.lower(lambda x: x + 1, "f32[8]")
+    with pytest.raises(JxcError, match=r"expected a compiled program, such as .*found <jxc.Lowered"):
+        jxc.save(low, "unused.jxc")
+    with pytest.raises(UsageError, match=r"expected assert_compiles\(N\)"):
+        jxc.assert_compiles("two")
