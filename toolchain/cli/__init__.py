@@ -13,7 +13,7 @@ import shlex
 import sys
 import traceback
 import warnings
-from typing import Any
+from typing import TextIO
 
 import click
 
@@ -177,12 +177,19 @@ def _end_of_output(error: OSError) -> None:
     sys.exit(0)
 
 
-def _show_warning(message: Any, category: Any, file: str, *rest: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print a warning of jxc that is about no line of a user's as a sentence; others as Python."""
-    if issubclass(category, JxcWarning) and file in (sys.argv[0], "<string>", "<unknown>"):
+    if issubclass(category, JxcWarning) and filename in (sys.argv[0], "<string>", "<unknown>"):
         click.echo(f"jxc: warning: {message}", err=True)
     else:
-        _show_of_python(message, category, file, *rest)
+        _show_of_python(message, category, filename, lineno, file, line)
 
 
 _show_of_python = warnings.showwarning
