@@ -220,3 +220,31 @@ def test_write_output_of_several_threads_writes_whole_files(tmp_path: Path) -> N
             list(pool.map(lambda text: write_output(text, str(tmp_path / "out")), texts))
             assert (tmp_path / "out").read_bytes() in texts
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def mutated(rng: random.Random, value: Any) -> Any:
+    """A value of JSON with one part replaced by one of another type, removed or nested."""
+    other = [None, True, 3, -(10**30), 0.5, float("nan"), "text", [], {}, [[1]], {"a": None}]
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(list(value))
+        if rng.random() < 0.1:
+            return {name: each for name, each in value.items() if name != key}
+        return {**value, key: mutated(rng, value[key])}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        at = rng.randrange(len(value))
+        return [*value[:at], mutated(rng, value[at]), *value[at + 1 :]]
+    return rng.choice(other)
+
+
+def test_from_json_of_mutated_objects_raises_only_value_errors() -> None:
+    rng, refused = random.Random(7), 0
+    plain = {"name": "x", "part": {"sizes": [1, 2], "pair": ["a", 3]}, "parts": {"b": []}}
+    for _ in range(2000):
+        value = mutated(rng, plain)
+        try:
+            found = from_json(Whole, value)
+        except ValueError:
+            refused += 1
+        else:
+            assert isinstance(found, Whole) and isinstance(found.name, str)
+    assert 200 < refused < 2000

@@ -8,9 +8,20 @@ import pytest
 from click.testing import CliRunner
 
 from jxc.cli import cli
-from jxc.errors import JxcError
+import jxc
+from jxc.backend.targets import find_target
+from jxc.cli.compile.options import parse_xla_options
+from jxc.errors import JxcError, UsageError
+from jxc.files import whole_number
+from jxc.frontend.arguments import parse_static
+from jxc.frontend.checks import find_device
+from jxc.frontend.mesh import split_host
+from jxc.frontend.specs import parse_argument
 from jxc.ir import ModuleSyntaxError, make_context, read_module
-from jxc.units import stated_columns
+from jxc.ir.shardings import parse_mesh
+from jxc.units import parse_bytes, parse_count, stated_columns
+
+LONG = "9" * 5000  # more digits than Python converts
 
 
 @pytest.mark.parametrize(
@@ -66,3 +77,82 @@ def test_a_width_that_is_no_number_is_ignored(tmp_path, columns):
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("jxc explain: 1 program was compiled in ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_argument, f"f32[{LONG}]"),
+        (parse_argument, f"{LONG}x8xf32"),
+        (parse_argument, LONG),
+        (parse_argument, f"{{{LONG}: f32[8]}}"),
+        (parse_argument, "[" * 5000),
+        (parse_argument, "(" * 5000),
+        (parse_argument, '{"a": ' * 5000),
+        (parse_argument, f"f32[{'(' * 5000}n]"),
+        (parse_argument, f"f32[{'-' * 50_000}n]"),
+        (parse_mesh, f"data={LONG}"),
+        (parse_mesh, "data=100000000000"),
+        (parse_static, f"{LONG}=1"),
+        (find_device, f"cpu:{LONG}"),
+        (find_target, f"tpu:v5e:{LONG}x2"),
+        (parse_bytes, f"{LONG}GiB"),
+        (parse_count, "1e99999"),
+        (lambda text: split_host(int(text)), "100000000000"),
+    ],
+)
+def test_large_numbers_and_deep_nesting_are_refused_in_a_short_message(parse, text):
+    with pytest.raises(UsageError) as raised:
+        parse(text)
+    assert "expected" in str(raised.value) and len(str(raised.value)) < 500
+
+
+def test_other_text_of_digits_stays_text():
+    assert parse_xla_options([f"name={LONG}"]) == {"name": LONG}
+    assert parse_xla_options(["name=-3"]) == {"name": -3}
+    assert parse_static(f"x={'[' * 5000}") == ("x", "[" * 5000)
+    assert parse_static("1=2") == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("12", 12), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("-1", None), ("\u00b2", None)],
+)
+def test_whole_number_reads_ascii_digits_up_to_a_length(text, number):
+    assert whole_number(text) == number
+
+
+TUNED = "import jax.numpy as jnp\ndef f(x):\n    return jnp.cumsum(jnp.tanh(x @ x), axis=0)\n"
+
+
+def test_a_warning_of_a_verb_is_a_sentence(tmp_path):
+    (tmp_path / "f.py").write_text(TUNED)
+    (tmp_path / "file").touch()
+    command = [sys.executable, "-c", "from jxc.cli import main; main()", "tune", "f.py:f"]
+    folder = str(tmp_path / "file" / "below")
+    settings = {**os.environ, "JXC_CACHE_DIR": folder, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [*command, "f32[64,64]", "--seconds", "60"],
+        cwd=tmp_path,
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    warnings = [line for line in done.stderr.splitlines() if "cannot write" in line]
+    (warning,) = warnings
+    assert warning.startswith(f"jxc: warning: O3 cannot write to {folder}")
+
+
+def test_a_misspelt_name_of_the_package_is_offered_by_python():
+    command = [sys.executable, "-c", "import jxc; jxc.lowr"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "has no attribute 'lowr'. Did you mean: 'lower'?" in done.stderr
+
+
+def test_wrong_values_are_refused_by_name():
+    low = jxc.lower(lambda x: x + 1, "f32[8]")
+    with pytest.raises(JxcError, match=r"expected a compiled program, such as .*found <jxc.Lowered"):
+        jxc.save(low, "unused.jxc")
+    with pytest.raises(UsageError, match=r"expected assert_compiles\(N\)"):
+        jxc.assert_compiles("two")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .errors import warn_of_unknown_variables
@@ -124,7 +125,8 @@ if not TYPE_CHECKING:  # so that type checkers report names that do not exist
         if name == "ir":
             return importlib.import_module(".ir", __name__)
         if name not in _HOME:
-            raise AttributeError(f"module 'jxc' has no attribute {name!r}")
+            own = sys.modules[__name__]  # from which Python offers a similar name
+            raise AttributeError(f"module 'jxc' has no attribute {name!r}", name=name, obj=own)
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
         globals()[name] = value
         return value

@@ -55,6 +55,17 @@ def read_json(file: str | Path) -> Any:
         raise UsageError(f"{file} is not JSON: {error}") from None
 
 
+MOST_DIGITS = 18
+"""Digits of a number that a user writes for a size or a position: such numbers fit into 64 bits.
+Python refuses to convert more than some thousands of digits."""
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a text of digits states; None for other text, and for too many digits."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else None
+
+
 def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text, which may come from anywhere.
 
@@ -148,7 +159,7 @@ def _at(where: str) -> str:
 
 def _named(kind: Any) -> str:
     """The word of JSON for a type of Python."""
-    words = {dict: "an object", Mapping: "an object", list: "an array", tuple: "an array"}
+    words: dict[Any, str] = {dict: "an object", Mapping: "an object", list: "an array", tuple: "an array"}
     words |= {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
     if get_origin(kind) is UnionType:
         return " or ".join(map(_named, get_args(kind)))

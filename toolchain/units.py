@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 
@@ -35,8 +36,11 @@ def parse_count(text: str) -> float:
 def _parse(text: str, units: dict[str, int], expected: str) -> float:
     found = _NUMBER.match(text)
     if found is None or found[2].lower() not in units:
-        raise UsageError(f"expected {expected}, found {text!r}")
-    return float(found[1]) * units[found[2].lower()]
+        raise UsageError(f"expected {expected}, found {text[:80]!r}")
+    number = float(found[1]) * units[found[2].lower()]
+    if not math.isfinite(number):
+        raise UsageError(f"expected {expected}, found a number that is too large: {text[:80]!r}")
+    return number
 
 
 def show_bytes(size: float) -> str:

@@ -110,3 +110,16 @@ def test_report_repr_is_one_line_and_print_gives_the_tables(of_wave):
 )
 def test_scopes_lose_the_numbers_of_layers_only(scope, shown):
     assert sections._in_scope("", scope) == shown
+
+
+@pytest.mark.parametrize("room", [20, 40, 60, 100])
+def test_columns_of_text_shrink_without_breaking_words(room):
+    columns = [
+        ("kernel: ops", "loop: iota add broadcast_in_dim subtract", "loop: reduce"),
+        ("line", "folder/a_long_name_of_a_file.py:123", ""),
+    ]
+    widths = sections._widths(columns, room)
+    natural = [max(map(len, cells)) for cells in columns]
+    assert sum(widths) == min(room, sum(natural))
+    if room >= 40:
+        assert widths[0] >= len("broadcast_in_dim")

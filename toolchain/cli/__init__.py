@@ -12,10 +12,13 @@ import re
 import shlex
 import sys
 import traceback
+import warnings
+from typing import TextIO
 
 import click
 
 from ..errors import JxcError, UsageError, did_you_mean
+from ..source import JxcWarning
 
 _VERBS = {
     "lower": "Trace a Python function and print its module.",
@@ -174,8 +177,27 @@ def _end_of_output(error: OSError) -> None:
     sys.exit(0)
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning of jxc that is about no line of a user's as a sentence; others as Python."""
+    if issubclass(category, JxcWarning) and filename in (sys.argv[0], "<string>", "<unknown>"):
+        click.echo(f"jxc: warning: {message}", err=True)
+    else:
+        _show_of_python(message, category, filename, lineno, file, line)
+
+
+_show_of_python = warnings.showwarning
+
+
 def main() -> None:
     """Run the `jxc` command; exit with 0 or the exit code of the error."""
+    warnings.showwarning = _show_warning
     try:
         code = cli.main(standalone_mode=False)
         if sys.stdout is not None:

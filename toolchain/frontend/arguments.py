@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import UsageError
-from ..files import read_arrays
+from ..files import read_arrays, whole_number
 from ..ir.dtypes import NEEDS_X64, numpy_dtype
 from .specs import (
     KEY_KINDS,
@@ -162,13 +162,14 @@ def parse_static(text: str) -> tuple[str | int, Any]:
     """
     name, equals, value = text.partition("=")
     name = name.strip()
-    if not equals or not (name.isidentifier() or name.isdecimal()):
-        raise UsageError(f"--static: expected NAME=VALUE or POSITION=VALUE, found '{text}'")
+    position = whole_number(name)
+    if not equals or not (name.isidentifier() or position is not None):
+        raise UsageError(f"--static: expected NAME=VALUE or POSITION=VALUE, found '{text:.80}'")
     try:
         literal = ast.literal_eval(value.strip())
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         literal = value
-    return int(name) if name.isdecimal() else name, literal
+    return name if position is None else position, literal
 
 
 def describe_call(name: str, args: Sequence[Any], kwargs: dict[str, Any], width: int = 400) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import MissingTargetError, UsageError, did_you_mean
+from ..files import whole_number
 from ..source import definition_line, home_of
 from . import _private
 from .constants import user_line_of_equation
@@ -81,14 +82,15 @@ def find_device(name: str) -> Any:
     import jax
 
     kind, colon, number = name.partition(":")
-    if not kind.isalpha() or (colon and not number.isdecimal()):
-        raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name}'")
+    index = whole_number(number or "0")
+    if not kind.isalpha() or (colon and not number) or index is None:
+        raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name:.80}'")
     try:
         devices = jax.devices(kind)
     except RuntimeError as error:
         raise MissingTargetError(f"no device '{name}' here; there is {_device_names()}") from error
-    if int(number or 0) < len(devices):
-        return devices[int(number or 0)]
+    if index < len(devices):
+        return devices[index]
     more = "; --host-devices N makes more" if kind == "cpu" else ""
     raise MissingTargetError(f"no device '{name}' here; there is {_device_names()}{more}")
 

@@ -177,6 +177,9 @@ def spec_of(sharding: Any) -> Spec | None:
 
 # The devices that the CPU is split into
 
+MOST_HOST_DEVICES = 1 << 16
+"""The most devices that the CPU is split into. XLA makes each of them, with its threads."""
+
 HOST_DEVICES = "xla_force_host_platform_device_count"
 
 
@@ -192,6 +195,14 @@ def split_host(needed: int, requested: int | None = None) -> None:
     Args:
         needed: how many devices the program needs; the user's own XLA_FLAGS take precedence.
         requested: how many the user requests by --host-devices, which takes precedence.
+
+    Raises:
+        UsageError: these are more than `MOST_HOST_DEVICES`.
     """
+    if max(needed, requested or 0) > MOST_HOST_DEVICES:
+        raise UsageError(
+            f"expected at most {MOST_HOST_DEVICES} devices of the CPU, found "
+            f"{max(needed, requested or 0)}"
+        )
     if requested or (needed > 1 and HOST_DEVICES not in os.environ.get("XLA_FLAGS", "")):
         os.environ.update(environment_of_host(requested or needed))

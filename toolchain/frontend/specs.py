@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..errors import UsageError, did_you_mean
+from ..files import MOST_DIGITS
 from ..ir.dtypes import canonical_dtype, known_dtypes, short_dtype
 
 KEY_KINDS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
@@ -81,9 +82,12 @@ class ArgumentSpec:
 
     def error(self, column: int, problem: str) -> SpecError:
         """A `SpecError` about `column` (from 1) of this argument."""
-        caret = " " * (column - 1) + "^"
+        start = max(column - 1 - _SHOWN // 2, 0) if len(self.text) > _SHOWN else 0
+        caret = " " * (column - 1 - start) + "^"
         where = f"argument {self.position}, column {column}"
-        return SpecError(f"{where}: {problem}\n    {self.text}\n    {caret}")
+        return SpecError(
+            f"{where}: {problem}\n    {self.text[start : start + _SHOWN]}\n    {caret}"
+        )
 
 
 def parse_argument(text: str, position: int = 1) -> ArgumentSpec:
@@ -119,6 +123,8 @@ _CONSTANTS = {
     "None": None,
     "null": None,
 }
+_SHOWN = 120  # characters of an argument in a message
+_MOST_DEPTH = 100  # of an argument: far below Python's limit on recursion
 _LIKE = "write e.g. f32[8,128]"
 _NEEDS_NAME = "an unknown dimension needs a name; write e.g. f32[b,128]"
 
@@ -130,7 +136,7 @@ def _is_expression(dim: str) -> bool:
     """Whether a dimension is arithmetic over names that JAX accepts: `2*b`, `floordiv(b, 2)`."""
     try:
         nodes = list(ast.walk(ast.parse(dim, mode="eval")))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return any(isinstance(node, ast.Name) for node in nodes) and all(
         isinstance(node, _DIM_NODES) or type(getattr(node, "value", None)) is int for node in nodes
@@ -141,7 +147,7 @@ class _Parser:
     """A recursive-descent parser of one argument; `offset` is where the next token begins."""
 
     def __init__(self, text: str, position: int) -> None:
-        self.text, self.position, self.offset = text, position, 0
+        self.text, self.position, self.offset, self.depth = text, position, 0, 0
 
     # Tokens
 
@@ -187,6 +193,14 @@ class _Parser:
     # Values
 
     def value(self) -> Any:
+        self.depth += 1
+        if self.depth > _MOST_DEPTH:
+            self.fail(f"expected at most {_MOST_DEPTH} levels of nesting, found more")
+        found = self.value_here()
+        self.depth -= 1
+        return found
+
+    def value_here(self) -> Any:
         match self.peek():
             case "{":
                 return self.dictionary()
@@ -210,7 +224,8 @@ class _Parser:
             if self.text[self.offset : self.offset + 1].isalnum():
                 rest = self.text[found.start() :]
                 self.fail(f"expected an array, found '{rest}'; {_LIKE}", found.start())
-            return int(found[0]) if _INTEGER.fullmatch(found[0]) else float(found[0])
+            is_whole = _INTEGER.fullmatch(found[0])
+            return self.integer(found[0], found.start()) if is_whole else float(found[0])
         if found := self.match(_WORD):
             return self.word(found[0], found.start())
         return self.fail(f"expected an array, found {self.found()}; {_LIKE}")
@@ -238,7 +253,7 @@ class _Parser:
         return self.fail(f"expected a dtype, found '{name}'{hint}", start)
 
     def times_array(self, found: re.Match[str]) -> ArraySpec:
-        dims = tuple(int(dim) for dim in found[1].split("x")[:-1])
+        dims = tuple(self.integer(dim, found.start()) for dim in found[1].split("x")[:-1])
         return ArraySpec(self.dtype(found[2], found.start(2)), dims, found.start() + 1)
 
     def tensor(self) -> ArraySpec:
@@ -279,11 +294,11 @@ class _Parser:
             self.offset += 1
         text = self.text[start : self.offset].strip()
         if text.isdecimal():
-            return int(text)
+            return self.integer(text, start)
         if text == "?":
             self.fail(_NEEDS_NAME, start)
         if not _is_expression(text):
-            found = f"'{text}'" if text else self.found()
+            found = f"'{text:.80}'" if text else self.found()
             self.fail(f"expected a dimension, found {found}; {_LIKE}", start)
         return text
 
@@ -319,8 +334,14 @@ class _Parser:
         if found := self.match(_WORD):
             return found[0]
         if found := self.match(_INTEGER):
-            return int(found[0])
+            return self.integer(found[0], found.start())
         return self.fail(f"expected a key, found {self.found()}; write e.g. {{'w': f32[8,128]}}")
+
+    def integer(self, text: str, start: int) -> int:
+        """A number of as many digits as any size has."""
+        if len(text.lstrip("+-")) > MOST_DIGITS:
+            self.fail(f"expected a number of at most {MOST_DIGITS} digits, found more", start)
+        return int(text)
 
     def string(self) -> str:
         if found := self.match(_STRING):

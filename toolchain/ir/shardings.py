@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from ..errors import JxcError, UsageError, did_you_mean
+from ..files import whole_number
 from .module import functions
 
 SHARDY, _GSPMD = "sdy.sharding", "mhlo.sharding"
@@ -28,6 +29,9 @@ Spec = tuple[tuple[str, ...], ...]
 # Meshes
 
 
+_MOST_DEVICES = 1 << 20  # of a mesh: no system has more, and JAX makes an object for each
+
+
 def parse_mesh(text: str) -> dict[str, int]:
     """The sizes of the axes of `data=4,model=2`, in order; spaces separate as commas do.
 
@@ -37,14 +41,15 @@ def parse_mesh(text: str) -> dict[str, int]:
     mesh: dict[str, int] = {}
     for word in re.split(r"[,\s]+", text.strip(", ")):
         name, equals, size = word.partition("=")
-        if not (equals and _is_axis(name) and size.isdecimal() and int(size)):
+        number = whole_number(size) or 0
+        if not (equals and _is_axis(name) and 0 < number <= _MOST_DEVICES):
             raise UsageError(
-                f"mesh '{text}': expected AXIS=SIZE,... with sizes from 1, such as data=4,model=2; "
-                f"found '{word}'"
+                f"mesh '{text:.80}': expected AXIS=SIZE,... with sizes from 1 to {_MOST_DEVICES}, "
+                f"such as data=4,model=2; found '{word:.80}'"
             )
         if name in mesh:
             raise UsageError(f"mesh '{text}': the axis '{name}' is given twice")
-        mesh[name] = int(size)
+        mesh[name] = number
     return mesh
 
 

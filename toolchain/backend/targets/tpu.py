@@ -79,10 +79,10 @@ def _chips(rest: str, topology: str, device: Device) -> tuple[int, ...]:
     A host has 2x2 chips, and a pod has a largest size.
     """
     rank = device.settings["smallest"].count("x") + 1
-    if not re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{rank - 1}}}", topology):
+    if not re.fullmatch(rf"[1-9]\d{{,8}}(x[1-9]\d{{,8}}){{{rank - 1}}}", topology, re.ASCII):
         raise UsageError(
-            f"--target tpu:{rest}: expected a topology such as {_smallest_host(device)} "
-            f"({'x'.join('ABC'[:rank])} chips of TPU {device.name}), found {topology!r}"
+            f"--target tpu:{rest:.40}: expected a topology such as {_smallest_host(device)} "
+            f"({'x'.join('ABC'[:rank])} chips of TPU {device.name}), found {topology[:40]!r}"
         )
     chips = tuple(map(int, topology.split("x")))
     if any(extent > 1 and extent % 2 for extent in chips[:2]):

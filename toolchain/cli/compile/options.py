@@ -14,6 +14,7 @@ import click
 
 from ...backend.artifacts.stages import STAGES
 from ...errors import UsageError
+from ...files import whole_number
 from ...frontend import LowerRequest
 from ..options import PassOptions, flag, option, read_options
 
@@ -185,7 +186,8 @@ def _literal(text: str) -> bool | int | str:
     known = {"true": True, "false": False}
     if text.lower() in known:
         return known[text.lower()]
-    return int(text) if text.lstrip("-").isdecimal() else text
+    number = whole_number(text.removeprefix("-"))
+    return text if number is None else -number if text.startswith("-") else number
 
 
 # Help

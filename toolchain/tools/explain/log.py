@@ -216,7 +216,8 @@ class assert_compiles(contextlib.ContextDecorator):
     def __init__(
         self, exactly: int | None = None, /, *, at_most: int | None = None, eager: bool = True
     ) -> None:
-        if (exactly is None) == (at_most is None):
+        given = exactly if at_most is None else at_most
+        if (exactly is None) == (at_most is None) or not isinstance(given, int):
             raise UsageError("expected assert_compiles(N) or assert_compiles(at_most=N)")
         self._exactly, self._at_most, self._eager = exactly, at_most, eager
         self._explain = explain()

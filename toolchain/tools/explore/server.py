@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl
 
 from ...display.syntax import RULES
 from ...errors import JxcError, UsageError
+from ...files import whole_number
 from ..page.write import template
 from .session import Session
 from .variant import Variant
@@ -41,7 +42,6 @@ _HEADERS = {
 _FOLDER = Path(__file__).parent
 _EVENT_SECONDS = 10.0  # between two comments that keep the connection of events alive
 MAX_LINES = 5000
-_MOST_DIGITS = 18  # of a number in a request; such numbers fit into 64 bits
 
 
 class ExploreServer(ThreadingHTTPServer):
@@ -216,7 +216,7 @@ def _graph(session: Session, values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return whole_number(text) is not None
 
 
 _ANSWERS = {"show": _show, "compile": _compile, "graph": _graph}

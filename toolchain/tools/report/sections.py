@@ -93,11 +93,12 @@ def _print_section(console: Console, section: _Section, most: int | None) -> Non
     table = new_table("dim")
     rows = list(_with_short_files(shown))
     columns = list(zip((*section.numbers, *section.texts), *rows, strict=True))
-    numbers, texts = columns[: len(section.numbers)], columns[len(section.numbers) :]
-    for name, *_ in numbers:
+    count = len(section.numbers)
+    for name in section.numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    taken = sum(max(map(len, each)) for each in numbers) + 2 * (len(columns) - 1)
-    for (name, *_), width in zip(texts, _widths(texts, console.width - taken), strict=True):
+    taken = sum(max(map(len, cells)) for cells in columns[:count]) + 2 * (len(columns) - 1)
+    widths = _widths(columns[count:], console.width - taken)
+    for name, width in zip(section.texts, widths, strict=True):
         table.add_column(name, overflow="fold", width=width)
     for row in rows:
         table.add_row(*row)
