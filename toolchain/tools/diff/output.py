@@ -60,6 +60,19 @@ class ComparedProgram:
         return self.target.name if self.target else ""
 
 
+ROOFLINE = "roofline_seconds"
+"""The metric that is only a model: it has no relative change.
+
+Of two programs with times t and T by the roofline, the measured ratio may be 11 times larger or
+smaller than t / T: 14 programs on a CPU took 0.50 to 5.53 times their roofline
+(benchmarks/ROOFLINES.md, column "of the sums").
+"""
+_ABOUT_ROOFLINE = (
+    "run time, roofline: a model. 14 programs on a CPU took 0.5 to 5.5 times as\n"
+    "long; `jxc compile --bench` measures"
+)
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number of each of two programs.
@@ -98,8 +111,13 @@ class Metric:
 
     @property
     def ratio(self) -> str:
-        """The relative change, such as "+12.5%"; empty if there is none."""
-        if not self.before or self.after is None or self.before == self.after:
+        """The relative change, such as "+12.5%"; empty if there is none, or for a roofline."""
+        if (
+            self.name == ROOFLINE
+            or not self.before
+            or self.after is None
+            or self.before == self.after
+        ):
             return ""
         return f"{100 * (self.after / self.before - 1):+.1f}%"
 
@@ -195,6 +213,8 @@ def _print(console: Console, found: ProgramComparison, whole: bool) -> None:
             table.add_row(metric.label, *metric.shown, metric.ratio)
     console.print()
     console.print(table)
+    if any(each.name == ROOFLINE and each.before and each.after for each in found.metrics):
+        console.print(Text(_ABOUT_ROOFLINE, style="dim"))
     for letter, compiled in zip("AB", found.compiled, strict=True):
         if message := getattr(compiled, "message", ""):  # that of a `Refused`
             first = message.partition("\n")[0]
