@@ -67,10 +67,8 @@ Of two programs with times t and T by the roofline, the measured ratio may be 11
 smaller than t / T: 14 programs on a CPU took 0.50 to 5.53 times their roofline
 (benchmarks/ROOFLINES.md, column "of the sums").
 """
-_ABOUT_ROOFLINE = (
-    "run time, roofline: a model. 14 programs on a CPU took 0.5 to 5.5 times as\n"
-    "long; `jxc compile --bench` measures"
-)
+_MODEL = "run time, roofline: a model, not a measurement"
+_ON_CPU = "; 14 programs took\n0.5 to 5.5 times as long. `jxc compile --bench` measures"
 
 
 @dataclass(frozen=True)
@@ -119,6 +117,7 @@ class Metric:
             or self.before == self.after
         ):
             return ""
+        assert self.before and self.after is not None
         return f"{100 * (self.after / self.before - 1):+.1f}%"
 
     def as_json(self) -> dict[str, Any]:
@@ -214,7 +213,8 @@ def _print(console: Console, found: ProgramComparison, whole: bool) -> None:
     console.print()
     console.print(table)
     if any(each.name == ROOFLINE and each.before and each.after for each in found.metrics):
-        console.print(Text(_ABOUT_ROOFLINE, style="dim"))
+        is_cpu = all(each.target and each.target.platform == "cpu" for each in found.programs)
+        console.print(Text(_MODEL + _ON_CPU * is_cpu, style="dim"))
     for letter, compiled in zip("AB", found.compiled, strict=True):
         if message := getattr(compiled, "message", ""):  # that of a `Refused`
             first = message.partition("\n")[0]
