@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...backend import _private as backend_private
 from ...backend.from_module import lowered_from_module
@@ -37,11 +37,14 @@ _ROUNDS = 3  # in turns, each with a session of the profiler
 _MOST_CALLS = 10  # in a round
 _PIPELINE = "O2"
 
+Recorder: TypeAlias = "Callable[[Callable[[], object], int, Any], Profile]"
+
 
 def with_measurements(
     profile: Profile,
     events: Sequence[CompileEvent],
     device: Device,
+    record: Recorder,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Profile:
     """The profile with the time of each line under O2.
@@ -50,6 +53,7 @@ def with_measurements(
         profile: of a program on this machine's CPU.
         events: what was compiled.
         device: for the kernels.
+        record: records some calls of a function with a module.
         progress: called with a description of each step.
     """
     ratios: dict[tuple[str, str], float] = {}
@@ -63,7 +67,7 @@ def with_measurements(
             continue
         progress(f"measuring what {_PIPELINE} would change in {row.name}")
         try:
-            found = _Versions(event.module).compare(device)
+            found = _Versions(event.module).compare(record)
         except (JxcError, RuntimeError, ValueError, MemoryError):  # a callback, several devices
             continue
         if found is not None:
@@ -125,7 +129,7 @@ class _Versions:
         lowered = lowered_from_module(module)
         self._programs = {"plain": lowered.compile(), _PIPELINE: lowered.opt(_PIPELINE).compile()}
 
-    def compare(self, device: Device) -> tuple[str, dict[str, float]] | None:
+    def compare(self, record: Recorder) -> tuple[str, dict[str, float]] | None:
         """A sentence on the whole, and the ratio of each line's time; None if it takes too long."""
         calls = self._calls()
         if calls is None:
@@ -145,7 +149,7 @@ class _Versions:
         lines: dict[str, list[dict[str, float]]] = {name: [] for name in calls}
         for _ in range(_ROUNDS):
             for name, call in calls.items():
-                lines[name].append(_seconds_by_line(self._programs[name], call, count, device))
+                lines[name].append(_seconds_by_line(self._programs[name], call, count, record))
         return note, _ratios(lines["plain"], lines[_PIPELINE])
 
     def _calls(self) -> dict[str, Callable[[], object]] | None:
@@ -180,13 +184,11 @@ def _sentence(ratio: TimeRatio) -> str:
 
 
 def _seconds_by_line(
-    program: Any, call: Callable[[], object], count: int, device: Device
+    program: Any, call: Callable[[], object], count: int, record: Recorder
 ) -> dict[str, float]:
     """The measured seconds of one call, without recording, by line of Python."""
-    from .recording import record_calls
-
     found: Counter[str] = Counter()
-    for piece in record_calls(call, count, program.lowered.module).pieces:
+    for piece in record(call, count, program.lowered.module).pieces:
         if piece.kernel is not None:
             found[str(piece.origin.line)] += piece.seconds / count  # type: ignore[assignment]
     return dict(found)

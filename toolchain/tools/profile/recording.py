@@ -287,7 +287,7 @@ class ProfileRecorder:
             return profile
         from .changes import with_measurements
 
-        return with_measurements(profile, self.compiled_events, device, progress)
+        return with_measurements(profile, self.compiled_events, device, record_calls, progress)
 
     def _read(self) -> Trace:
         from .events import Trace
