@@ -25,6 +25,7 @@ from jxc.backend.targets.build import BuildError, build
 from jxc.backend.targets.target import known_devices
 from jxc.errors import JxcError, MissingTargetError, UsageError
 from jxc.ir import make_context, read_module
+from jxc.tools.report.kernels import peak_of
 
 ADD = """
 module @add {
@@ -79,6 +80,15 @@ def test_every_device_file_has_all_numbers(kind):
         assert device.network, name
         assert device.network.kind == {"gpu": "switch", "tpu": "torus"}[kind], name
         assert 1e10 < device.network.bandwidth < device.bandwidth, name
+
+
+def test_elementwise_work_on_a_tpu_is_priced_at_its_vector_unit():
+    for name, device in known_devices("tpu").items():
+        elementwise, product = peak_of(device, "elementwise-f32"), peak_of(device, "tf32")
+        assert 10 * elementwise < product, name
+        assert peak_of(device, "function-f32") == elementwise, name
+        assert peak_of(device, "scalar-elementwise-f64") == elementwise, name
+        assert peak_of(device, "convolution-bf16") == peak_of(device, "bf16"), name
 
 
 @pytest.mark.parametrize(

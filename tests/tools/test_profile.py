@@ -287,7 +287,7 @@ thread.join()
     assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=1e-6)
 
 
-def test_estimate_of_o2(tmp_path):
+def test_o2_is_measured(tmp_path):
     text = """
 import jax, jax.numpy as jnp
 
@@ -300,13 +300,12 @@ a = jnp.ones((512, 512))
 for _ in range(10):
     jax.block_until_ready(f(a, a, a[0]))
 """
-    profile(tmp_path, text, "--json", "p.json")
+    done = profile(tmp_path, text, "--json", "p.json")
     rows = json.loads((tmp_path / "p.json").read_text())["by"]["line"]
-    estimates = {row["name"]: row for row in rows if row["o2_seconds"] is not None}
-    product = estimates["train.py:6"]
-    assert product["o2_seconds"] < 0.5 * product["seconds"]
-    tanh = estimates["train.py:7"]
-    assert tanh["o2_seconds"] == pytest.approx(tanh["seconds"], rel=0.1)
+    measured = {row["name"]: row for row in rows if row["o2_seconds"] is not None}
+    product = measured["train.py:6"]
+    assert product["o2_seconds"] < product["seconds"]  # a tenth of the flops
+    assert "with O2, jit_f(" in done.stderr and "on random arguments" in done.stderr
 
 
 def test_compile_profiles_a_function(tmp_path):

@@ -5,9 +5,10 @@ import functools
 import pytest
 from jaxlib import _hlo
 
+from jxc.tools.profile.events import OpRun, OpRuns, Trace
 from jxc.tools.profile.trace import read_trace
 from jxc.tools.profile.wall import shares
-from jxc.tools.profile.wire import hlo_modules_of
+from jxc.tools.profile.wire import count_events, hlo_modules_of
 
 from .xspaces import Plane, space
 
@@ -128,6 +129,44 @@ def test_tpu_ops_belong_to_the_module_around_them():
 def test_start_of_the_session():
     environment = Plane("Task Environment").stat("profile_start_time", 1234)
     assert read_trace(space(environment)).started == 1234
+
+
+def test_statistics_of_an_event_may_be_texts_or_negative_numbers():
+    plane = Plane("/host:CPU").line(
+        "tf_XLAEigen/1", kernel("a", 0, 1 << 40, run_id=-5), kernel("b" * 300, 7, 8, run_id=-5)
+    )
+    trace = read_trace(space(plane))
+    assert [(op.op, op.end) for op in trace.ops] == [("a", 1 << 40), ("b" * 300, 8)]
+    assert [tuple(run)[2:] for run in trace.runs] == [(0, 1 << 40)]
+    assert trace.events == count_events(space(plane)) == 2
+
+
+def test_sessions_are_joined_by_the_time_at_which_they_began():
+    traces = []
+    for started, name in ((1000, "a"), (5000, "b")):
+        host = Plane("/host:CPU").line(
+            "tf_XLAEigen/1", kernel(name, 10, 20), ("step", 5, 30, {"_r": 1, "step_num": started})
+        )
+        environment = Plane("Task Environment").stat("profile_start_time", started)
+        traces.append(read_trace(space(host, environment)))
+    joined = Trace()
+    for each in traces:
+        joined.join(each)
+    assert (joined.started, joined.events) == (1000, 4)
+    assert [(op.op, op.start) for op in joined.ops] == [("a", 10), ("b", 4010)]
+    assert [(op.op, op.start) for op in joined.work] == [("a", 10), ("b", 4010)]
+    assert [(step.number, step.start) for step in joined.steps] == [(1000, 5), (5000, 4005)]
+    assert [run.start for run in joined.runs] == [10, 4010]
+
+
+def test_runs_keep_their_programs_new_names():
+    runs = OpRuns()
+    for program in ("jit_f(1)", "jit_g(2)", "jit_f(1)"):
+        runs.append(OpRun("cpu:0", program, "dot", 0, 1))
+    runs.rename({"jit_f(1)": "jit_f(3)"})
+    runs.append(OpRun("cpu:0", "jit_f(3)", "dot", 2, 3))
+    assert [run.program for run in runs] == ["jit_f(3)", "jit_g(2)", "jit_f(3)", "jit_f(3)"]
+    assert len(runs.keys) == 2
 
 
 @pytest.mark.parametrize("cut", [1, 5, 50])

@@ -56,7 +56,9 @@ class ProfileOptions:
         help="Record about N events, which are in memory: 1.3 KB for each at the end. A program "
         "with very short kernels has a million a second.",
     )
-    no_o2: bool = flag(help="Do not estimate what O2 would change, which compiles again.")
+    no_o2: bool = flag(
+        help="Do not measure what O2 would change, which compiles and runs programs again."
+    )
     output: str | None = option(
         "-o", metavar="FILE", callback=absolute, help="Write the table to FILE instead of stderr."
     )

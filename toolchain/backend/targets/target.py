@@ -29,7 +29,8 @@ class Device:
         device_kind: how the name begins that JAX gives it.
         memory_bytes: of main memory, what a program may use.
         bandwidth: of main memory, bytes per second.
-        peak_flops: operations per second by HLO element type, a multiply-add counting as two.
+        peak_flops: operations per second by the rates of `hlo.work.Flops.by_type`, a multiply-add
+            counting as two.
         launch_seconds: the cost of starting a kernel.
         source: where the numbers are from.
         clock_hz: of the compiler's cycle estimates; None if it makes none or it is unknown.

@@ -10,7 +10,7 @@ from ...hlo import parse_hlo
 from ...ir import count_ops
 from .difference import GraphDifference, differ
 from .graph import Graph, graph_of_hlo
-from .output import ComparedProgram, Metric, ProgramComparison
+from .output import ROOFLINE, ComparedProgram, Metric, ProgramComparison
 from .stablehlo import graph_of_module
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ _METRICS: Sequence[tuple[str, str, Literal["", "bytes", "flops", "seconds"], _Re
         "bytes",
         lambda c: sum(e.payload * e.times for e in c.collectives),
     ),
-    ("roofline_seconds", "run time, roofline", "seconds", lambda c: c.roofline_seconds),
+    (ROOFLINE, "run time, roofline", "seconds", lambda c: c.roofline_seconds),
     ("estimated_seconds", "  by the compiler", "seconds", lambda c: c.estimated_seconds),
     ("compile_seconds", "compile time, XLA", "seconds", lambda c: c.build.seconds or None),
 )

@@ -61,6 +61,17 @@ class ComparedProgram:
         return self.target.name if self.target else ""
 
 
+ROOFLINE = "roofline_seconds"
+"""The metric that is only a model: it has no relative change.
+
+Of two programs with times t and T by the roofline, the measured ratio may be 11 times larger or
+smaller than t / T: 14 programs on a CPU took 0.50 to 5.53 times their roofline
+(benchmarks/ROOFLINES.md, column "of the sums").
+"""
+_MODEL = "run time, roofline: a model, not a measurement"
+_ON_CPU = "; 14 programs took\n0.5 to 5.5 times as long. `jxc compile --bench` measures"
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number of each of two programs.
@@ -99,9 +110,15 @@ class Metric:
 
     @property
     def ratio(self) -> str:
-        """The relative change, such as "+12.5%"; empty if there is none."""
-        if not self.before or self.after is None or self.before == self.after:
+        """The relative change, such as "+12.5%"; empty if there is none, or for a roofline."""
+        if (
+            self.name == ROOFLINE
+            or not self.before
+            or self.after is None
+            or self.before == self.after
+        ):
             return ""
+        assert self.before and self.after is not None
         return f"{100 * (self.after / self.before - 1):+.1f}%"
 
     def as_json(self) -> dict[str, Any]:
@@ -202,6 +219,9 @@ def _print(console: Console, found: ProgramComparison, whole: bool) -> None:
             table.add_row(metric.label, *metric.shown, metric.ratio)
     console.print()
     console.print(table)
+    if any(each.name == ROOFLINE and each.before and each.after for each in found.metrics):
+        is_cpu = all(each.target and each.target.platform == "cpu" for each in found.programs)
+        console.print(Text(_MODEL + _ON_CPU * is_cpu, style="dim"))
     for letter, compiled in zip("AB", found.compiled, strict=True):
         if message := getattr(compiled, "message", ""):  # that of a `Refused`
             first = message.partition("\n")[0]

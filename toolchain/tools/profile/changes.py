@@ -1,8 +1,8 @@
-"""What O2 would change: an estimate for each line of the programs that take most of the time.
+"""What O2 would change: measured, for each line of the programs that take most of the time.
 
-A program that ran without jxc's passes is rewritten by O2 and compiled again. The cost model
-(`report.kernels`) prices the kernels of both versions by line. The ratio is applied to the measured
-time of the line, so that errors of the model that are in both versions cancel.
+A program that ran without jxc's passes is compiled again, as it was and after O2. Both versions run
+under the profiler, with random arguments and in turns. A line has changed if all its times under O2
+are below, or above, all its times without.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...backend import _private as backend_private
 from ...backend.from_module import lowered_from_module
+from ...backend.timing import TimeRatio, interleave, time_ratio
+from ...check.fill import fill
+from ...check.inputs import MOST_BYTES
 from ...errors import JxcError
 from ...ir.module import module_name
 from . import _private
@@ -27,44 +32,67 @@ if TYPE_CHECKING:
 _MOST = 3  # programs
 _MIN_SHARE = 0.05  # of the running time: other programs are left out
 _MAX_SECONDS = 30.0  # of XLA for the program: a longer compilation is not repeated
-_ALIKE = 0.03  # a smaller change of a line is none
+_BUDGET = 3.0  # seconds of running the two versions of a program
+_ROUNDS = 3  # in turns, each with a session of the profiler
+_MOST_CALLS = 10  # in a round
 _PIPELINE = "O2"
 
+Recorder: TypeAlias = "Callable[[Callable[[], object], int, Any], Profile]"
 
-def with_estimates(
+
+def with_measurements(
     profile: Profile,
     events: Sequence[CompileEvent],
     device: Device,
+    record: Recorder,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Profile:
-    """The profile with the estimated time of each line under O2.
+    """The profile with the time of each line under O2.
 
     Args:
         profile: of a program on this machine's CPU.
         events: what was compiled.
-        device: for the cost model.
+        device: for the kernels.
+        record: records some calls of a function with a module.
         progress: called with a description of each step.
     """
     ratios: dict[tuple[str, str], float] = {}
+    notes: list[str] = []
     for row in profile.rows("program")[:_MOST]:
         text = profile.trace.modules.get(row.name)
         if text is None or row.share < _MIN_SHARE:
             continue
-        hlo = _private.hlo_text(text)
-        if (module := RecordedProgram("", hlo, frozenset(), device).module) is None:
+        event = _measurable(row.name, _private.hlo_text(text), events, device)
+        if event is None:
             continue
-        if module.num_partitions * module.num_replicas > 1:
+        progress(f"measuring what {_PIPELINE} would change in {row.name}")
+        try:
+            found = _Versions(event.module).compare(record)
+        except (JxcError, RuntimeError, ValueError, MemoryError):  # a callback, several devices
             continue
-        event = event_of(row.name, hlo, events)
-        if event is None or event.passes is not None or event.seconds > _MAX_SECONDS:
-            continue
-        progress(f"estimating what {_PIPELINE} would change in {row.name}")
-        after = _hlo_under_o2(event.module)
-        if after is not None:
-            found = _ratios(_seconds_by_line(hlo, device), _seconds_by_line(after, device))
-            ratios |= {(row.name, line): ratio for line, ratio in found.items()}
-    changed = any(abs(ratio - 1) > _ALIKE for ratio in ratios.values())
+        if found is not None:
+            note, changed = found
+            notes.append(f"with {_PIPELINE}, {row.name} {note}")
+            ratios |= {(row.name, line): ratio for line, ratio in changed.items()}
+    changed = any(ratio != 1 for ratio in ratios.values())
+    profile = replace(profile, notes=[*profile.notes, *notes])
     return profile.with_o2(ratios if changed else {})
+
+
+def _measurable(
+    program: str, hlo: str, events: Sequence[CompileEvent], device: Device
+) -> CompileEvent | None:
+    """The compilation of a program that runs on one device, and ends with any arguments."""
+    recorded = RecordedProgram("", hlo, frozenset(), device)
+    module = recorded.module
+    if module is None or module.num_partitions * module.num_replicas > 1:
+        return None
+    if any(kernel.assumed for kernel in recorded.kernels.values()):  # a loop of unknown length
+        return None
+    event = event_of(program, hlo, events)
+    if event is None or event.passes is not None or event.seconds > _MAX_SECONDS:
+        return None
+    return event
 
 
 def event_of(program: str, hlo: str, events: Sequence[CompileEvent]) -> CompileEvent | None:
@@ -90,31 +118,98 @@ def _without_lines(hlo: str) -> str:
     return _FRAME.sub("", hlo[start.start() if start else 0 :])
 
 
-def _hlo_under_o2(module: Any) -> str | None:
-    """The optimized HLO of a module after O2; None if jxc cannot compile it by itself."""
-    try:
-        executable = lowered_from_module(module).opt(_PIPELINE).compile()
-        return str(executable.as_text("hlo"))
-    except (JxcError, RuntimeError, ValueError):  # a callback, several devices, memory
-        return None
+class _Versions:
+    """A program as it was, and after O2.
+
+    Args:
+        module: as it was lowered.
+    """
+
+    def __init__(self, module: Any) -> None:
+        lowered = lowered_from_module(module)
+        self._programs = {"plain": lowered.compile(), _PIPELINE: lowered.opt(_PIPELINE).compile()}
+
+    def compare(self, record: Recorder) -> tuple[str, dict[str, float]] | None:
+        """A sentence on the whole, and the ratio of each line's time; None if it takes too long."""
+        calls = self._calls()
+        if calls is None:
+            return None
+        for call in calls.values():  # the first calls may take longer
+            call()
+        start = perf_counter()
+        for call in calls.values():
+            call()
+        once = perf_counter() - start
+        count = min(_MOST_CALLS, int(_BUDGET / (once * (2 * _ROUNDS + 1))))  # of both versions
+        if count < 1:
+            return None
+        seconds = interleave(calls, _ROUNDS * count)
+        whole = time_ratio(seconds["plain"], seconds[_PIPELINE])
+        note = f"{_sentence(whole)}, on random arguments"
+        lines: dict[str, list[dict[str, float]]] = {name: [] for name in calls}
+        for _ in range(_ROUNDS):
+            for name, call in calls.items():
+                lines[name].append(_seconds_by_line(self._programs[name], call, count, record))
+        return note, _ratios(lines["plain"], lines[_PIPELINE])
+
+    def _calls(self) -> dict[str, Callable[[], object]] | None:
+        """Calls of both versions with the same arguments; None if these are too large."""
+        import jax
+
+        info = self._programs["plain"].compiled.args_info
+        abstract = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info)
+        leaves = jax.tree.leaves(abstract)
+        if sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) > MOST_BYTES:
+            return None
+        args, kwargs = jax.device_put(fill(abstract, "random"))
+        donates = any(program.memory()["alias"] for program in self._programs.values())
+
+        def calling(program: Any) -> Callable[[], object]:
+            def call() -> object:
+                own = jax.tree.map(jax.numpy.copy, (args, kwargs)) if donates else (args, kwargs)
+                return jax.block_until_ready(program(*own[0], **own[1]))
+
+            return call
+
+        return {name: calling(program) for name, program in self._programs.items()}
 
 
-def _seconds_by_line(hlo: str, device: Device) -> dict[str, float]:
-    """The estimated seconds of one run of a program by line of Python."""
-    program = RecordedProgram("", hlo, frozenset(), device)
+def _sentence(ratio: TimeRatio) -> str:
+    interval = f"{ratio.low:.2f} to {ratio.high:.2f}"
+    if ratio.is_alike:
+        return "ran as fast as without"
+    if ratio.is_undecided or ratio.is_wide:
+        return f"ran {interval} times as fast, too noisy for one number"
+    return f"ran {ratio.ratio:.2f} times as fast (95 % interval {interval})"
+
+
+def _seconds_by_line(
+    program: Any, call: Callable[[], object], count: int, record: Recorder
+) -> dict[str, float]:
+    """The measured seconds of one call, without recording, by line of Python."""
     found: Counter[str] = Counter()
-    for kernel in program.kernels.values():
-        seconds = kernel.roofline(device).seconds * kernel.times
-        for origin, fraction in program.cost_of(kernel.name).parts:
-            found[str(origin.line)] += seconds * fraction  # type: ignore[assignment]
+    for piece in record(call, count, program.lowered.module).pieces:
+        if piece.kernel is not None:
+            found[str(piece.origin.line)] += piece.seconds / count  # type: ignore[assignment]
     return dict(found)
 
 
-def _ratios(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    """The ratio of each line's time; time on lines that are new is spread over all."""
+def _ratios(plain: list[dict[str, float]], ours: list[dict[str, float]]) -> dict[str, float]:
+    """The ratio of each line's time; time on lines that are new is spread over all.
+
+    A line whose times without and with O2 overlap has not changed.
+    """
+    before, after = _least(plain), _least(ours)
     moved = sum(seconds for line, seconds in after.items() if line not in before)
     total = sum(after.values()) - moved
     more = 1 + moved / total if total else 1.0
-    return {
-        line: after.get(line, 0.0) * more / seconds for line, seconds in before.items() if seconds
-    }
+    found = {}
+    for line, seconds in before.items():
+        one, other = ([each.get(line, 0.0) for each in rounds] for rounds in (plain, ours))
+        is_apart = max(other) < min(one) or min(other) > max(one)
+        found[line] = after.get(line, 0.0) * more / seconds if is_apart and seconds else 1.0
+    return found
+
+
+def _least(rounds: list[dict[str, float]]) -> dict[str, float]:
+    return {line: min(each.get(line, 0.0) for each in rounds) for line in {*rounds[0], *rounds[-1]}}

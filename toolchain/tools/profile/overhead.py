@@ -115,7 +115,13 @@ class ProcessorClock:
             self._passed += time.process_time() - self._since
             self._since = -1.0
 
-    def ratio(self, seconds: float) -> float:
-        """How many times as long as without something that took some seconds."""
+    def ratio(self, seconds: float, always: float) -> float:
+        """How many times as long as without something that took some seconds.
+
+        Args:
+            seconds: while this clock ran.
+            always: since the process began; as much of it counts as this clock ran.
+        """
+        seconds += always * min(self._passed / max(time.process_time(), 1e-9), 1.0)
         without = max(self._passed - seconds, self._passed / _MOST)
         return self._passed / without if without > 0 else 1.0

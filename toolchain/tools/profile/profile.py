@@ -84,7 +84,8 @@ class ProfileRow:
         flops, bytes: of all calls.
         roofline: the least seconds by the roofline, divided by the measured ones; None if unknown.
         is_estimated: whether more than a tenth of it is a part of kernels of several lines.
-        o2_seconds: the estimated time under O2; None without an estimate.
+        o2_seconds: the time under O2, by a ratio measured on random arguments; None if that changes
+            nothing, or was not measured.
         step_seconds: the first quartile, the median and the third quartile of its seconds in a
             marked step; None without at least four steps.
     """
@@ -162,7 +163,7 @@ class Profile:
         notes: what limits the result: lost events, a short recording.
         trace: the events.
         spans: everything that was active, and when; None if it was not kept.
-        o2: the estimated ratio of each piece's time under O2, by program and line.
+        o2: the measured ratio of each piece's time under O2, by program and line.
     """
 
     name: str
@@ -265,7 +266,7 @@ class Profile:
         return f"<jxc profile of {self.name}: {self.seconds:.3g} s, {busy:.3g} s of device work>"
 
     def with_o2(self, ratios: dict[tuple[str, str], float]) -> Profile:
-        """The same with estimates of O2's effect, see `changes.py`."""
+        """The same with measurements of O2's effect, see `changes.py`."""
         return replace(self, o2=ratios)
 
 

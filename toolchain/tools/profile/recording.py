@@ -236,13 +236,18 @@ class ProfileRecorder:
         self._stack.close()
 
     def finish(
-        self, progress: Callable[[str], None] = lambda _: None, *, with_o2: bool = False
+        self,
+        progress: Callable[[str], None] = lambda _: None,
+        *,
+        with_o2: bool = False,
+        with_overhead: bool = True,
     ) -> Profile:
         """The profile, after `stop`.
 
         Args:
             progress: called with a description of each step.
-            with_o2: whether to estimate what O2 would change; on the CPU only.
+            with_o2: whether to measure what O2 would change; on the CPU only.
+            with_overhead: whether to estimate how much longer the program took.
         """
         from .build import build
 
@@ -258,7 +263,7 @@ class ProfileRecorder:
         for event in self.compiled_events:
             name = _module_name(event)
             called.setdefault(name, set()).update(filter(None, [event.called]))
-        cost = seconds_of_event() if trace.events > _FEW else 0.0
+        cost = seconds_of_event() if with_overhead and trace.events > _FEW else 0.0
         recorded = Recorded(
             name=self._name,
             started=self._started,
@@ -271,7 +276,7 @@ class ProfileRecorder:
                 for name, found in called.items()
             },
             compiled=len(self.compiled_events),
-            overhead=self._clock.ratio(self._sampler.seconds + cost * trace.events),
+            overhead=self._clock.ratio(cost * trace.events, self._sampler.seconds),
             notes=self._notes,
             lowered=self._lowered,
         )
@@ -280,9 +285,9 @@ class ProfileRecorder:
         profile = build(recorded, device)
         if not with_o2 or device.kind != "cpu":
             return profile
-        from .changes import with_estimates
+        from .changes import with_measurements
 
-        return with_estimates(profile, self.compiled_events, device, progress)
+        return with_measurements(profile, self.compiled_events, device, record_calls, progress)
 
     def _read(self) -> Trace:
         from .events import Trace
@@ -306,6 +311,16 @@ class ProfileRecorder:
             return event.module
         is_named = self._module is not None and _is_of(program, self._module)
         return self._module if is_named else None
+
+
+def record_calls(call: Callable[[], object], calls: int, module: Any = None) -> Profile:
+    """The profile of some calls of a compiled function, whose overhead is not known."""
+    recorder = ProfileRecorder("", _LONGEST, module)
+    recorder.start_session()
+    for _ in range(calls):
+        call()
+    recorder.stop()
+    return recorder.finish(with_overhead=False)
 
 
 def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any = None) -> Profile:
@@ -332,7 +347,9 @@ def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any
     recorder.start_session()
     recorded = statistics.median(timed() for _ in range(calls))
     recorder.stop()
-    return replace(recorder.finish(), overhead=recorded / plain, is_overhead_measured=True)
+    return replace(
+        recorder.finish(with_overhead=False), overhead=recorded / plain, is_overhead_measured=True
+    )
 
 
 def _is_of(program: str, module: Any) -> bool:
