@@ -5,13 +5,13 @@ JAX puts one behind most ops of such a program, and rules do not look through th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from jxc.ir import walk
-from jxc.ir.propagation import Shardings, can_propagate, split_axes
+from jxc.ir.propagation import Shardings, can_propagate, is_partial, placement
 from jxc.ir.shardings import is_partitioned
 from jxc.rewrite import module_pass
 from jxc.rewrite.cone import is_free
@@ -37,7 +37,7 @@ def redundant_constraints(module: ir.Operation) -> None:
             return
         trial = module.clone(ip=False).operation
         copies = _constraints(trial)
-        sources = [_source(op, copies, removed) for op in copies]
+        sources = _sources(copies, removed)
         _remove(copies, removed)
         changed = _changed(module, shardings, trial)
         if not changed:
@@ -58,23 +58,29 @@ def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     Its operand is then split as it asks, or made of constants, of which each device makes its part.
     """
     asked = sdy.TensorShardingAttr(op.sharding)
+    if is_partial(asked):  # the propagation does not infer it, and JAX states it for each value
+        return False
     is_closed = all(sdy.DimensionShardingAttr(d).is_closed for d in asked.dimension_shardings)
     owner, found = op.input.owner, shardings.of(op.input)
     if isinstance(owner, sdy.ShardingConstraintOp):
         found = sdy.TensorShardingAttr(owner.sharding)
     elif not isinstance(owner, ir.Block) and is_free(owner):
         return is_closed
-    return is_closed and split_axes(found) == split_axes(asked)
+    return is_closed and placement(found) == placement(asked)
 
 
-def _source(
-    op: sdy.ShardingConstraintOp, all_: list[sdy.ShardingConstraintOp], removed: Collection[int]
-) -> ir.Value:
-    """The operand of a constraint, once those of `removed` are gone."""
-    value = op.input
-    while isinstance(value.owner, sdy.ShardingConstraintOp) and all_.index(value.owner) in removed:
-        value = value.owner.input
-    return value
+def _sources(
+    constraints: Sequence[sdy.ShardingConstraintOp], removed: Collection[int]
+) -> list[ir.Value]:
+    """The operand of each constraint, once those of `removed` are gone."""
+    operands = {constraints[at].result: constraints[at].input for at in removed}
+    found = []
+    for op in constraints:
+        value = op.input
+        while value in operands:
+            value = operands[value]
+        found.append(value)
+    return found
 
 
 def _remove(constraints: list[sdy.ShardingConstraintOp], removed: Collection[int]) -> None:
@@ -93,14 +99,14 @@ def _changed(module: ir.Operation, shardings: Shardings, trial: ir.Operation) ->
     return {
         copy
         for old, new in zip(_compared(module), _compared(trial), strict=True)
+        if not is_free(new)  # an op of constants may show as such once a constraint is gone
         for value, copy in zip(old.results, new.results, strict=True)
-        if split_axes(shardings.of(value)) != split_axes(found.of(copy))
+        if placement(shardings.of(value)) != placement(found.of(copy))
     }
 
 
 def _compared(module: ir.Operation) -> list[ir.OpView]:
-    ops = (op for op in walk(module) if not isinstance(op, sdy.ShardingConstraintOp))
-    return [op for op in ops if not is_free(op)]
+    return [op for op in walk(module) if not isinstance(op, sdy.ShardingConstraintOp)]
 
 
 def _operands(value: ir.Value) -> list[ir.Value]:

@@ -1,5 +1,7 @@
 """A child process that one thread asks and another ends."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 
@@ -43,12 +45,41 @@ def main():
 """
 
 
+ECHOING = """
+import os
+from jxc.child import serve
+
+
+def main():
+    serve(lambda _: os.getpid())
+"""
+
+
+FORKING = """
+import os
+from jxc.child import Child
+
+child = Child("echoing", 60)
+first = child.ask(None)
+read, write = os.pipe()
+if not os.fork():
+    os.write(write, str(child.ask(None)).encode())
+    child.close()
+    os._exit(0)
+other = int(os.read(read, 100))
+os.wait()
+print(first != other, child.ask(None) == first)
+child.close()
+"""
+
+
 @pytest.fixture
 def workers(tmp_path, monkeypatch):
     """The modules above, importable in children."""
     (tmp_path / "workers.py").write_text(WORKERS)
     (tmp_path / "truncated.py").write_text(TRUNCATED)
     (tmp_path / "reading.py").write_text(READING)
+    (tmp_path / "echoing.py").write_text(ECHOING)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
 
 
@@ -88,3 +119,10 @@ def test_files_of_the_current_directory_hide_no_module(workers, tmp_path, monkey
     child = Child("reading", 60)
     assert child.ask(None) == ""
     child.close()
+
+
+def test_forked_process_starts_a_child_of_its_own(workers):
+    # In a process of its own: to fork this one, which has threads, is not safe.
+    command = [sys.executable, "-c", FORKING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True True\n", done.stderr

@@ -12,7 +12,7 @@ LOWER = {"ir", "cost", "rewrite", "pipeline", "source", "importing", "files", "u
 COMPILING = LOWER | {"frontend", "hlo", "backend", "patterns"}
 
 MAY_IMPORT = {
-    "ir": {"source"},
+    "ir": {"source", "child"},
     "source": set(),
     "importing": {"source"},
     "files": set(),

@@ -1,8 +1,8 @@
 """A child process that answers requests within a time limit, and is started again after a crash.
 
 MLIR aborts on some inputs and never finishes on others. Rooms that pass it such inputs do so in a
-child (`check.worker`, `tools.lsp.worker`). Parent and child exchange pickled messages, each
-preceded by its length in eight bytes. Nothing here imports numpy, jax or MLIR.
+child (`ir.shardy`, `check.worker`, `tools.lsp.worker`). Parent and child exchange pickled messages,
+each preceded by its length in eight bytes. Nothing here imports numpy, jax or MLIR.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
         self._in_use = threading.RLock()
+        self._owner = os.getpid()
 
     def ask(self, request: Any) -> Any:
         """The child's answer to a request; both are pickled.
@@ -49,6 +50,8 @@ class Child:
         Raises:
             ChildLost: the child crashed or took too long. The next request starts another.
         """
+        if self._owner != os.getpid():  # after a fork the pipes are those of the other process
+            self._process, self._in_use, self._owner = None, threading.RLock(), os.getpid()
         with self._in_use:
             process = self._started()
             assert process.stdin is not None and process.stdout is not None
@@ -64,7 +67,7 @@ class Child:
     def close(self) -> None:
         """End the process, if there is one, also while another thread waits for its answer."""
         process = self._process
-        if process is None:
+        if process is None or self._owner != os.getpid():
             return
         process.kill()  # the thread that waits meets the end of the stream, and raises ChildLost
         with self._in_use:

@@ -8,30 +8,41 @@ be read back. The module itself gets no annotations.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
-from jaxlib.mlir.passmanager import PassManager
 
 from .elementwise import is_elementwise
-from .module import functions, main_of, register_native_passes, walk
+from .module import functions, main_of, walk
 from .shardings import SHARDY, meshes_of
+from .shardy import run_shardy
 
 _NUMBER = "jxc.number"
 _PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
 
 
-def split_of(sharding: sdy.TensorShardingAttr | None, sizes: dict[str, int]) -> tuple[int, ...]:
+Meshes: TypeAlias = Mapping[str, Mapping[str, int]]
+"""The sizes of the axes of each mesh of a module, by its name."""
+
+
+def split_of(sharding: sdy.TensorShardingAttr | None, meshes: Meshes) -> tuple[int, ...]:
     """Into how many parts a sharding splits each dimension; () if there is none."""
     if sharding is None:
         return ()
+    sizes = _sizes(sharding.mesh_or_ref, meshes)
     dims = map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
     return tuple(math.prod(_size(axis, sizes) for axis in dim.axes) for dim in dims)
 
 
-def _size(axis: ir.Attribute, sizes: dict[str, int]) -> int:
+def _sizes(mesh: ir.Attribute, meshes: Meshes) -> Mapping[str, int]:
+    if isinstance(mesh, ir.FlatSymbolRefAttr):
+        return meshes.get(mesh.value, {})
+    return {axis.name: axis.size for axis in map(sdy.MeshAxisAttr, sdy.MeshAttr(mesh).axes)}
+
+
+def _size(axis: ir.Attribute, sizes: Mapping[str, int]) -> int:
     axis = sdy.AxisRefAttr(axis)
     info = axis.sub_axis_info
     return sizes[axis.name] if info is None else int(sdy.SubAxisInfoAttr(info).size)
@@ -50,16 +61,15 @@ class Shardings:
 
     Attributes:
         meshes: the sizes of the axes of each mesh, by its name.
-        sizes: the number of devices of each axis.
         mesh: the name of a mesh.
     """
 
     def __init__(self, module: ir.Operation) -> None:
         self.meshes = meshes_of(module)
         self.mesh = next(iter(self.meshes))
-        self.sizes = {axis: size for mesh in self.meshes.values() for axis, size in mesh.items()}
         self._of: dict[ir.Value, sdy.TensorShardingAttr] = {}
-        self._read(module, propagated(module))
+        copy = propagated(module)
+        self._read(module, copy.operation)
 
     def of(self, value: ir.Value) -> sdy.TensorShardingAttr | None:
         """The sharding of a value; None if each device has the whole."""
@@ -74,11 +84,15 @@ class Shardings:
 
     def split(self, value: ir.Value) -> tuple[int, ...]:
         """Into how many parts each dimension of a value is split; () if it is not known."""
-        return split_of(self._of.get(value), self.sizes)
+        return split_of(self._of.get(value), self.meshes)
 
     def is_split(self, value: ir.Value) -> bool:
         """Whether the devices have different parts of a value."""
         return any(count > 1 for count in self.split(value))
+
+    def is_partial(self, value: ir.Value) -> bool:
+        """Whether each device holds a partial sum of a value."""
+        return is_partial(self._of.get(value))
 
     def closed(self, value: ir.Value) -> sdy.TensorShardingAttr | None:
         """The sharding of a tensor, or one that splits no dimension; None for other types."""
@@ -91,11 +105,7 @@ class Shardings:
         )
 
     def _read(self, module: ir.Operation, copy: ir.Operation) -> None:
-        found = {
-            ir.IntegerAttr(op.attributes[_NUMBER]).value: op
-            for op in walk(copy)
-            if _NUMBER in op.attributes
-        }
+        found = numbered(copy)
         for number, op in enumerate(walk(module)):
             if (twin := found.get(number)) is not None:
                 self._read_op(op, twin)
@@ -124,20 +134,34 @@ class Shardings:
             self.set(value, sharding)
 
 
-def propagated(module: ir.Operation) -> ir.Operation:
-    """A copy of a module after Shardy's propagation, whose ops have the numbers of `walk`."""
+def propagated(module: ir.Operation) -> ir.Module:
+    """A copy of a module after Shardy's propagation, whose ops have the numbers of `walk`.
+
+    Raises:
+        ShardyError: the propagation failed or crashed.
+    """
     copy = module.clone(ip=False).operation  # else it is inserted at the current insertion point
-    integer = ir.IntegerType.get_signless(64, module.context)
     with module.context:
         for number, op in enumerate(walk(copy)):
             if len(op.results):
-                op.attributes[_NUMBER] = ir.IntegerAttr.get(integer, number)
+                set_number(op, number)
                 set_rule(op)
-    register_native_passes()
-    passes = PassManager.parse(_PROPAGATE, module.context)
-    passes.enable_verifier(False)
-    passes.run(copy)
-    return copy
+    return run_shardy(copy, _PROPAGATE)
+
+
+def set_number(op: ir.OpView, number: int) -> None:
+    """Give an op a number by which `numbered` finds what Shardy's passes make of it."""
+    integer = ir.IntegerType.get_signless(64, op.context)
+    op.attributes[_NUMBER] = ir.IntegerAttr.get(integer, number)
+
+
+def numbered(root: ir.Operation) -> dict[int, ir.OpView]:
+    """The ops in `root` by the number that `set_number` gave them."""
+    return {
+        ir.IntegerAttr(op.attributes[_NUMBER]).value: op
+        for op in walk(root)
+        if _NUMBER in op.attributes
+    }
 
 
 def set_rule(op: ir.OpView) -> None:
@@ -192,7 +216,8 @@ def restore_result_shardings(
     A result for which none is wanted gets one that splits no dimension.
     """
     found, main = main_result_shardings(module), main_of(module)
-    moved = [at for at, pair in enumerate(zip(wanted, found, strict=False)) if _differ(*pair)]
+    pairs = enumerate(zip(wanted, found, strict=False))
+    moved = [at for at, (old, new) in pairs if placement(old) != placement(new)]
     if main is None or not moved:
         return
     kinds = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
@@ -207,19 +232,30 @@ def restore_result_shardings(
     main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in given])
 
 
-def _differ(a: sdy.TensorShardingAttr | None, b: sdy.TensorShardingAttr | None) -> bool:
-    return split_axes(a) != split_axes(b)
+Placement: TypeAlias = tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...]]
+"""A mesh, the axes that split each dimension, and the axes over which values are partial sums."""
 
 
-def split_axes(sharding: sdy.TensorShardingAttr | None) -> list[list[str]]:
-    """The axes that split each dimension, without trailing dimensions that are not split."""
+def placement(sharding: sdy.TensorShardingAttr | None) -> Placement:
+    """What the devices hold of a value: equal for shardings that need no data to move.
+
+    The mesh counts where an axis is used: another mesh may have the devices in another order.
+    """
     if sharding is None:
-        return []
-    dims = map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
-    axes = [[str(axis) for axis in dim.axes] for dim in dims]
+        return "", (), ()
+    axes = [
+        tuple(map(str, dim.axes))
+        for dim in map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
+    ]
     while axes and not axes[-1]:
         axes.pop()
-    return axes
+    partial = tuple(map(str, sharding.unreduced_axes))
+    return str(sharding.mesh_or_ref) if axes or partial else "", tuple(axes), partial
+
+
+def is_partial(sharding: sdy.TensorShardingAttr | None) -> bool:
+    """Whether each device holds a partial sum, as under JAX's `P(unreduced={axis})`."""
+    return sharding is not None and len(sharding.unreduced_axes) > 0
 
 
 def unsplit(mesh: str, rank: int) -> sdy.TensorShardingAttr:
@@ -240,4 +276,5 @@ def without(sharding: sdy.TensorShardingAttr, axes: set[str]) -> sdy.TensorShard
     for each in map(sdy.DimensionShardingAttr, sharding.dimension_shardings):
         kept = [axis for axis in each.axes if sdy.AxisRefAttr(axis).name not in axes]
         dims.append(sdy.DimensionShardingAttr.get(kept, True))
-    return sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dims)
+    partial = [axis for axis in sharding.unreduced_axes if sdy.AxisRefAttr(axis).name not in axes]
+    return sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dims, unreduced_axes=partial)

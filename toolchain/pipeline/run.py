@@ -64,7 +64,9 @@ def run_pipeline(
         PassError: a pass failed, or broke an invariant of the module.
     """
     report = PipelineReport()
-    invariants, shardings = Invariants.of(module), ResultShardings.of(module)
+    is_all_native = all(step.python is None for step in pipeline.steps)
+    shardings = ResultShardings(None) if is_all_native else ResultShardings.of(module)
+    invariants = Invariants.of(module)
     is_changed = False
     names: frozenset[str] | None = None  # of the ops in the module; None after a change
     with _no_collection():

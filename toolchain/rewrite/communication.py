@@ -14,17 +14,20 @@ from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, sdy, stablehlo as hlo
-from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import has_regions, register_native_passes, walk
+from ..ir import functions, has_regions, walk
 from ..ir.elementwise import is_elementwise
 from ..ir.propagation import (
+    Meshes,
     Shardings,
     can_propagate,
+    numbered,
     result_shardings,
+    set_number,
     set_rule,
 )
 from ..ir.shardings import SHARDY, is_local
+from ..ir.shardy import ShardyError, run_shardy
 from .cone import Cone, dying, is_free, users_of_function
 from .device_work import Work, work_of
 
@@ -61,6 +64,9 @@ class Guard:
         before, after = Cone(dying(op), op.results), Cone(built, values)
         known = self._shardings
         boundary = {*before.inputs, *after.inputs, *op.results}
+        inner = [result for each in before.ops for result in each.results]
+        if any(map(known.is_partial, [*boundary, *inner])):
+            return False  # XLA does not turn a value into the partial sums that a user wants
         if not any(map(known.is_split, boundary)):
             return True
         if _keeps_dimensions(op, built):
@@ -94,18 +100,19 @@ class Guard:
 
     def _compare(self, op: ir.OpView, before: Cone, after: Cone) -> bool:
         wanted = [self._shardings.closed(result) for result in op.results]
-        trial = _Trial(self._shardings)
+        trial = _Trial(self._module, self._shardings)
         try:
             trial.add("before", before, wanted, is_known=True)
-            made = trial.add("main", after, wanted, is_known=False)
-            trial.run()
-            found = {name: trial.work(name) for name in ("before", "main")}
-        except (ir.MLIRError, _Unknown):
+            trial.add("main", after, wanted, is_known=False)
+            found = trial.run()
+        except (ir.MLIRError, ShardyError, _Unknown):
             return False
-        if not found["before"].allows(found["main"]):
+        if not found.work("before").allows(found.work("main")):
             return False
-        for original, copy in made:
-            for value, sharding in zip(original.results, result_shardings(copy), strict=True):
+        for number, copy in found.copies("main").items():
+            for value, sharding in zip(
+                after.ops[number].results, result_shardings(copy), strict=True
+            ):
                 self._shardings.set(value, sharding)
         return True
 
@@ -149,16 +156,14 @@ def _keeps_dimensions(op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
 
 
 class _Trial:
-    """A module with the mesh of the program, to which functions are added."""
+    """A module with the meshes of a program, to which functions are added."""
 
-    def __init__(self, shardings: Shardings) -> None:
+    def __init__(self, program: ir.Operation, shardings: Shardings) -> None:
         self._known = shardings
         self._module = ir.Module.create(ir.Location.unknown())
-        self._functions: dict[str, ir.OpView] = {}
-        for name, sizes in shardings.meshes.items():
-            axes = [sdy.MeshAxisAttr.get(axis, size) for axis, size in sizes.items()]
-            with ir.InsertionPoint(self._module.body):
-                sdy.MeshOp(name, sdy.MeshAttr.get(axes))
+        for op in program.regions[0].blocks[0].operations:
+            if isinstance(op, sdy.MeshOp):
+                self._module.body.append(op.operation.clone(ip=False))
 
     def add(
         self,
@@ -167,8 +172,8 @@ class _Trial:
         wanted: Sequence[sdy.TensorShardingAttr | None],
         *,
         is_known: bool,
-    ) -> list[tuple[ir.OpView, ir.OpView]]:
-        """Add a function that computes the results of `cone`; return its ops with their copies.
+    ) -> None:
+        """Add a function that computes the results of `cone`; its ops are numbered.
 
         Args:
             name: of the function; Shardy aborts the process if none is called "main".
@@ -185,41 +190,52 @@ class _Trial:
         function.attributes["arg_attrs"] = _dicts(map(self._known.closed, cone.inputs))
         function.attributes["res_attrs"] = _dicts(wanted)
         copies = dict(zip(cone.inputs, block.arguments, strict=True))
-        made = []
         with ir.InsertionPoint(block):
-            for op in cone.ops:
+            for number, op in enumerate(cone.ops):
                 twin = _copied(op, copies)
                 set_rule(twin)
+                set_number(twin, number)
                 copies.update(zip(op.results, twin.results, strict=True))
                 if is_known and not is_free(op):
                     self._pin(twin, op)
-                made.append((op, twin))
             func.ReturnOp([copies[value] for value in cone.results])
-        self._functions[name] = function
-        return made
 
     def _pin(self, twin: ir.OpView, op: ir.OpView) -> None:
         each = [self._known.closed(result) for result in op.results]
         if not any(sharding is None for sharding in each):
             twin.attributes[SHARDY] = sdy.TensorShardingPerValueAttr.get(each)
 
-    def run(self) -> None:
-        """Propagate the shardings and make the collectives explicit."""
-        register_native_passes()
-        passes = PassManager.parse(_PASSES, self._module.context)
-        passes.enable_verifier(False)
-        passes.run(self._module.operation)
+    def run(self) -> _Split:
+        """Propagate the shardings and make the collectives explicit.
+
+        Raises:
+            ShardyError: Shardy cannot.
+        """
+        return _Split(run_shardy(self._module.operation, _PASSES), self._known.meshes)
+
+
+class _Split:
+    """The functions of a trial with shardings and explicit collectives."""
+
+    def __init__(self, module: ir.Module, meshes: Meshes) -> None:
+        self._functions = functions(module)
+        self._module = module  # owns the functions
+        self._meshes = meshes
 
     def work(self, name: str) -> Work:
         """What one device does in a function."""
-        return work_of(self._functions[name], self._known.sizes)
+        return work_of(self._functions[name], self._meshes)
+
+    def copies(self, name: str) -> dict[int, ir.OpView]:
+        """The ops of a function by their position in its cone."""
+        return numbered(self._functions[name].operation)
 
 
 def _copied(op: ir.OpView, copies: dict[ir.Value, ir.Value]) -> ir.OpView:
-    if op.operation.name == "func.call":
-        raise _Unknown
     twin = op.operation.clone()
     for each in [twin, *walk(twin)] if has_regions(op) else [twin]:
+        if each.operation.name == "func.call":  # of a function that is not in the trial
+            raise _Unknown
         operands = each.operation.operands
         for index, operand in enumerate(operands):
             if operand in copies:

@@ -18,7 +18,7 @@ from ..cost.flops import bytes_of
 from ..ir import has_regions
 from ..ir.bounds import trip_count
 from ..ir.module import terminator
-from ..ir.propagation import argument_shardings, result_shardings, split_of
+from ..ir.propagation import Meshes, argument_shardings, result_shardings, split_of
 from .cone import read_by
 
 _SENT = {
@@ -79,17 +79,17 @@ class Work:
         return other.made <= max(self.made, _MORE_WORK * share * other.whole)
 
 
-def work_of(function: ir.OpView, sizes: dict[str, int]) -> Work:
-    """What one device does in a function, over a mesh with axes of these sizes."""
-    return _Count(function, sizes).work()
+def work_of(function: ir.OpView, meshes: Meshes) -> Work:
+    """What one device does in a function, over meshes with axes of these sizes."""
+    return _Count(function, meshes).work()
 
 
 class _Count:
     """The state of the count of one function."""
 
-    def __init__(self, function: ir.OpView, sizes: dict[str, int]) -> None:
+    def __init__(self, function: ir.OpView, meshes: Meshes) -> None:
         self._function = function
-        self._sizes = sizes
+        self._meshes = meshes
 
     def work(self) -> Work:
         """What one device does in the function."""
@@ -117,20 +117,20 @@ class _Count:
         Its verifier then finds operands of different shapes (jaxlib 0.10.2 and 0.12).
         """
         sliced = [use.owner for use in op.result.uses if _name(use.owner) == "sdy.all_slice"]
-        splits = [split_of(next(result_shardings(op)), self._sizes)]
+        splits = [split_of(next(result_shardings(op)), self._meshes)]
         for each in sliced:
             sharding = sdy.TensorShardingAttr(each.attributes["out_sharding"])
-            splits.append(split_of(sharding, self._sizes))
+            splits.append(split_of(sharding, self._meshes))
         between = op.interior_padding
         return any(n > 1 and between[dim] for split in splits for dim, n in enumerate(split))
 
     def _is_split(self, argument: ir.BlockArgument) -> bool:
         function = argument.owner.owner
         sharding = argument_shardings(function)[argument.arg_number]
-        return any(count > 1 for count in split_of(sharding, self._sizes))
+        return any(count > 1 for count in split_of(sharding, self._meshes))
 
     def _parts(self, sharding: sdy.TensorShardingAttr | None) -> int:
-        return math.prod(split_of(sharding, self._sizes))
+        return math.prod(split_of(sharding, self._meshes))
 
     def _count_collective(self, op: ir.OpView, times: float, work: Work) -> None:
         parts = self._parts(sdy.TensorShardingAttr(op.attributes["out_sharding"]))
@@ -160,7 +160,7 @@ class _Count:
             if self._sharding_of(value) > 1:
                 work.count += times
                 work.sent += times * bytes_of(value.type)
-        if _RULE in op.attributes and (shift := _shift(op, self._sizes)):
+        if _RULE in op.attributes and (shift := _shift(op, self._meshes)):
             work.shifts[shift] += 1
 
     def _sharding_of(self, value: ir.Value) -> int:
@@ -195,13 +195,13 @@ def _gathered(op: ir.OpView) -> list[ir.Value]:
     return []
 
 
-def _shift(op: ir.OpView, sizes: dict[str, int]) -> str:
+def _shift(op: ir.OpView, meshes: Meshes) -> str:
     """How an op shifts elements along the dimensions that are split; empty if it does not."""
     rule = sdy.OpShardingRuleAttr(op.attributes[_RULE])
     shifting = set(rule.permutation_factors)
     if not shifting:
         return ""
-    split = split_of(next(result_shardings(op)), sizes)
+    split = split_of(next(result_shardings(op)), meshes)
     factors = _factors(rule.result_mappings[0])
     dims = [
         dim
