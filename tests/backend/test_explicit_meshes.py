@@ -14,6 +14,8 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
 
 import jxc
 
+from ..devices import assert_same_on_devices
+
 LEVELS = ["O1", "O2", "inline{default-pipeline=},symbol-dce,O2"]
 
 
@@ -33,19 +35,6 @@ def explicit(devices):
 
 def partial_sums(*axes):
     return P(unreduced=set(axes))
-
-
-def shards(array):
-    return [(shard.device.id, np.asarray(shard.data)) for shard in array.addressable_shards]
-
-
-def assert_alike(found, expected):
-    """The same sharding, and on each device the same bits."""
-    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
-        assert one.sharding == other.sharding
-        for (device, data), (device_2, data_2) in zip(shards(one), shards(other), strict=True):
-            assert device == device_2
-            np.testing.assert_array_equal(data, data_2, strict=True)
 
 
 def concatenated(a, b):
@@ -79,7 +68,7 @@ def test_partial_sums_stay_partial(program, pipeline, explicit):
     a = jax.reshard(jnp.arange(8.0), partial_sums("x"))
     b = jax.reshard(jnp.arange(8.0) - 3, partial_sums("x"))
     expected = jax.jit(program)(a, b)
-    assert_alike(jxc.jit(program, pipeline=pipeline, strict=True)(a, b), expected)
+    assert_same_on_devices(jxc.jit(program, pipeline=pipeline, strict=True)(a, b), expected)
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)
@@ -90,7 +79,9 @@ def test_products_with_partial_sums_stay_partial(pipeline, explicit):
 
     x = jax.device_put(jnp.arange(32.0).reshape(4, 8), P("y", "x"))
     w = jax.device_put(jnp.arange(16.0).reshape(8, 2), P("x", None))
-    assert_alike(jxc.jit(product, pipeline=pipeline, strict=True)(x, w), jax.jit(product)(x, w))
+    assert_same_on_devices(
+        jxc.jit(product, pipeline=pipeline, strict=True)(x, w), jax.jit(product)(x, w)
+    )
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)
@@ -103,7 +94,7 @@ def test_gradients_of_reduced_arguments_are_partial_sums(pipeline, explicit):
     gradient = jax.grad(loss)
     expected = jax.jit(gradient)(w, x)
     assert expected.sharding.spec.unreduced == {"x"}
-    assert_alike(jxc.jit(gradient, pipeline=pipeline, strict=True)(w, x), expected)
+    assert_same_on_devices(jxc.jit(gradient, pipeline=pipeline, strict=True)(w, x), expected)
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)
@@ -120,7 +111,9 @@ def test_gradient_through_shard_map_is_rewritten(pipeline, explicit):
     square = jax.shard_map(lambda x: x * x, in_specs=P("x"), out_specs=P("x"))
     x = jax.device_put(jnp.arange(8.0), P("x"))
     gradient = jax.grad(lambda x: square(x).sum())
-    assert_alike(jxc.jit(gradient, pipeline=pipeline, strict=True)(x), jax.jit(gradient)(x))
+    assert_same_on_devices(
+        jxc.jit(gradient, pipeline=pipeline, strict=True)(x), jax.jit(gradient)(x)
+    )
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)
@@ -133,7 +126,7 @@ def test_axes_of_one_name_in_two_meshes_are_told_apart(pipeline, devices):
         return jax.lax.with_sharding_constraint(-x, NamedSharding(narrow, P("x"))) * 1
 
     x = jax.device_put(jnp.arange(8.0), NamedSharding(wide, P("x")))
-    assert_alike(jxc.jit(moved, pipeline=pipeline, strict=True)(x), jax.jit(moved)(x))
+    assert_same_on_devices(jxc.jit(moved, pipeline=pipeline, strict=True)(x), jax.jit(moved)(x))
 
 
 RANDOM = """

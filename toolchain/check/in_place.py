@@ -83,8 +83,10 @@ def check_in_place(
         return InPlace(applied=applied)
     trials = [_Trial(each, values.interpreter, module.context) for each in recorder.rewrites]
     for kind in values.kinds:
-        found = values.of(kind)
-        for trial in trials if found is not None else ():
+        found = values.of(kind) if not is_over() else None
+        if found is None:
+            continue
+        for trial in trials:
             if is_over():
                 break
             if (report := trial.run(kind, found)) is not None:
@@ -104,8 +106,8 @@ class _Trial:
         self, rewrite: RecordedRewrite, interpreter: Interpreter, context: ir.Context
     ) -> None:
         self.rewrite, self.has_run = rewrite, False
-        modules = [read_module(code, context) for code in (rewrite.before, rewrite.after)]
-        self.comparer = Comparer(*modules, rewrite.rule.contract, interpreter)
+        before, after = (read_module(each, context) for each in (rewrite.before, rewrite.after))
+        self.comparer = Comparer(before, after, rewrite.rule.contract, interpreter)
 
     def run(self, kind: str, values: Sequence[np.ndarray]) -> Comparison | None:
         """The comparison that found a difference, if one did.

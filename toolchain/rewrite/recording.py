@@ -121,7 +121,7 @@ class Recorder:
         inputs = list(dict.fromkeys([*_leaves(before.results, members), *_leaves(values, members)]))
         if not all(map(_is_static, [*inputs, *replaced])):
             raise _NotRecorded
-        codes = [_function(each, inputs, members) for each in (replaced, values)]
+        old, new = (_function(each, inputs, members) for each in (replaced, values))
         wanted = list(_conditions(op))
         outputs = self._computed([*inputs, *(value for value, _ in wanted)])
         first = len(self._outputs)
@@ -129,7 +129,7 @@ class Recorder:
         last = first + len(inputs)
         reached = tuple((last + number, holds) for number, (_, holds) in enumerate(wanted))
         return RecordedRewrite(
-            rule, format_location(op.location), *codes, range(first, last), reached
+            rule, format_location(op.location), old, new, range(first, last), reached
         )
 
     def _computed(self, values: Sequence[ir.Value]) -> list[ir.Value]:
