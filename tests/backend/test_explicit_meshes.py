@@ -107,6 +107,16 @@ def test_constants_are_split_before_they_become_partial_sums(pipeline, explicit)
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)
+def test_functions_may_return_partial_sums(pipeline, explicit):
+    inner = jax.jit(lambda x, y: x + jax.reshard(y, P("x")))
+    x = jax.device_put(jnp.arange(8.0), P("x"))
+    y = jax.device_put(jnp.arange(8.0), P(reduced={"x"}))
+    gradient = jax.grad(lambda x, y: inner(x, y).sum(), argnums=(0, 1))
+    expected = jax.jit(gradient)(x, y)
+    assert_alike(jxc.jit(gradient, pipeline=pipeline, strict=True)(x, y), expected)
+
+
+@pytest.mark.parametrize("pipeline", LEVELS)
 def test_gradient_through_shard_map_is_rewritten(pipeline, explicit):
     square = jax.shard_map(lambda x: x * x, in_specs=P("x"), out_specs=P("x"))
     x = jax.device_put(jnp.arange(8.0), P("x"))

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from .elementwise import is_elementwise
+from .locations import inline_calls
 from .module import functions, main_of, walk
 from .shardings import SHARDY, meshes_of
 from .shardy import run_shardy
@@ -202,8 +203,14 @@ def argument_shardings(function: ir.OpView) -> list[sdy.TensorShardingAttr | Non
 
 
 def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr | None]:
-    """The sharding that the propagation gives each result of @main, in a module that can."""
-    copy = propagated(module)  # which owns @main
+    """The sharding that the propagation gives each result of @main, in a module that can.
+
+    It runs on a copy without calls, as XLA runs it. In jaxlib 0.12 it refuses calls of functions
+    that return partial sums.
+    """
+    inlined = module.clone(ip=False).operation
+    inline_calls(inlined)
+    copy = propagated(inlined)  # which owns @main
     main = main_of(copy)
     return [] if main is None else _in_dicts(main, "res_attrs")
 
