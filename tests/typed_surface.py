@@ -112,6 +112,7 @@ def use_contexts(x: jax.Array) -> None:
     print([(each.name, each.ops_before, each.ops_after) for each in log.compilations])
     jxc.enable("O1")
     jxc.enable(None)
+    jxc.disable()
     with jxc.explain() as recorded:
         jax.jit(lambda y: y + 2)(x)
     print([group.kinds for group in recorded.groups])
