@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "tools.bucket": COMPILING | {"tools.debug"},
     "tools.calibrate": COMPILING | {"passes"},
     "tools.explain": COMPILING | {"tools.report", "tools.bucket"},
-    "tools.profile": COMPILING | {"tools.report", "tools.explain", "tools.page"},
+    "tools.profile": COMPILING | {"check", "tools.report", "tools.explain", "tools.page"},
     "tools.doctor": COMPILING | {"check", "tools.report"},
     "tools.diff": COMPILING | {"tools.report"},
     "tools.lsp": {"ir", "source", "child"},
