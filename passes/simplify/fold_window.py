@@ -71,7 +71,7 @@ def _is_whole_up_to(x: ir.Value, value: float, times: int) -> bool:
     if not value > 0 or value != value // 1:
         return False
     if (digits := _DIGITS.get(type(element))) is not None:
-        return total <= 2**digits
+        return bool(total <= 2**digits)
     bounds = type_bounds(element)
     return bounds is not None and not is_boolean(x) and total <= bounds.high
 
