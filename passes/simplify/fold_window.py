@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
-import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -18,13 +17,14 @@ from jxc.cost import thresholds
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import SPLATS, element_type, is_splat, shape_of, splat_of
+from jxc.ir.values import SPLATS, element_type, is_boolean, is_splat, shape_of, splat_of
 from jxc.rewrite import exact, rule
 
 from .._shared.reduce_body import combiner_of
 from .._shared.window import WindowAxis, axes_of_window
 
-_FLOATS = ir.F16Type | ir.BF16Type | ir.F32Type | ir.F64Type
+_DIGITS: dict[type, int] = {ir.BF16Type: 8, ir.F16Type: 11, ir.F32Type: 24, ir.F64Type: 53}
+"""The bits of the significands: integers up to 2 to that power are exact."""
 
 
 @rule(exact, producer=SPLATS)
@@ -70,11 +70,10 @@ def _is_whole_up_to(x: ir.Value, value: float, times: int) -> bool:
     element, total = element_type(x), value * times
     if not value > 0 or value != value // 1:
         return False
-    if isinstance(element, _FLOATS):
-        bits: int = ml_dtypes.finfo(numpy_dtype(element)).nmant + 1
-        return total <= 2**bits
+    if (digits := _DIGITS.get(type(element))) is not None:
+        return bool(total <= 2**digits)
     bounds = type_bounds(element)
-    return bounds is not None and element != ir.IntegerType.get_signless(1) and total <= bounds.high
+    return bounds is not None and not is_boolean(x) and total <= bounds.high
 
 
 def _counts(axis: WindowAxis) -> np.ndarray:

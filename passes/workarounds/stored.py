@@ -70,7 +70,8 @@ def _is_small_dot(value: ir.Value) -> bool:
     match value.owner:
         case hlo.DotGeneralOp(lhs=x, dot_dimension_numbers=numbers) if static_shape(x) is not None:
             dims = hlo.DotDimensionNumbers(numbers).lhs_contracting_dimensions
-            return prod(shape_of(x)[dim] for dim in dims) <= SMALL_EXTENT
+            extents: list[int] = [shape_of(x)[dim] for dim in dims]
+            return prod(extents) <= SMALL_EXTENT
     return False
 
 

@@ -184,32 +184,32 @@ func.func @store_product_of_sum_not_of_low_rank(%x: tensor<3x1x2x2x2x2xf32>, %y:
 // CHECK: %[[SQUARE:[a-z0-9_]+]] = stablehlo.multiply
 // CHECK: %[[STORED:[a-z0-9_]+]] = call @stored_{{.*}}(%[[SQUARE]])
 // CHECK: stablehlo.reduce(%[[STORED]]
-func.func @store_small_dot(%m: tensor<3x3xf32>, %x: tensor<32769x3xf32>) -> tensor<32769xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %p = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1] : (tensor<3x3xf32>, tensor<32769x3xf32>) -> tensor<3x32769xf32>
-  %s = stablehlo.multiply %p, %p : tensor<3x32769xf32>
-  %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3x32769xf32>, tensor<f32>) -> tensor<32769xf32>
-  return %r : tensor<32769xf32>
+func.func @store_small_dot(%m: tensor<2x2xf64>, %x: tensor<16385x2xf64>) -> tensor<16385xf64> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %p = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1] : (tensor<2x2xf64>, tensor<16385x2xf64>) -> tensor<2x16385xf64>
+  %s = stablehlo.multiply %p, %p : tensor<2x16385xf64>
+  %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x16385xf64>, tensor<f64>) -> tensor<16385xf64>
+  return %r : tensor<16385xf64>
 }
 
 // 128 KiB of results are right.
 // CHECK-LABEL: func.func @store_small_dot_not_of_few_results(
 // CHECK-NOT: call
 // CHECK: return
-func.func @store_small_dot_not_of_few_results(%m: tensor<3x3xf32>, %x: tensor<32768x3xf32>) -> tensor<32768xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %p = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1] : (tensor<3x3xf32>, tensor<32768x3xf32>) -> tensor<3x32768xf32>
-  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3x32768xf32>, tensor<f32>) -> tensor<32768xf32>
-  return %r : tensor<32768xf32>
+func.func @store_small_dot_not_of_few_results(%m: tensor<2x2xf64>, %x: tensor<16384x2xf64>) -> tensor<16384xf64> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %p = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1] : (tensor<2x2xf64>, tensor<16384x2xf64>) -> tensor<2x16384xf64>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x16384xf64>, tensor<f64>) -> tensor<16384xf64>
+  return %r : tensor<16384xf64>
 }
 
 // Products of 8 elements are right.
 // CHECK-LABEL: func.func @store_small_dot_not_of_longer(
 // CHECK-NOT: call
 // CHECK: return
-func.func @store_small_dot_not_of_longer(%m: tensor<3x8xf32>, %x: tensor<32769x8xf32>) -> tensor<32769xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %p = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1] : (tensor<3x8xf32>, tensor<32769x8xf32>) -> tensor<3x32769xf32>
-  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3x32769xf32>, tensor<f32>) -> tensor<32769xf32>
-  return %r : tensor<32769xf32>
+func.func @store_small_dot_not_of_longer(%m: tensor<2x8xf64>, %x: tensor<16385x8xf64>) -> tensor<16385xf64> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %p = stablehlo.dot_general %m, %x, contracting_dims = [1] x [1] : (tensor<2x8xf64>, tensor<16385x8xf64>) -> tensor<2x16385xf64>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x16385xf64>, tensor<f64>) -> tensor<16385xf64>
+  return %r : tensor<16385xf64>
 }
