@@ -7,9 +7,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from jxc.cli import cli
 import jxc
 from jxc.backend.targets import find_target
+from jxc.cli import cli
 from jxc.cli.compile.options import parse_xla_options
 from jxc.errors import JxcError, UsageError
 from jxc.files import whole_number
@@ -116,7 +116,14 @@ def test_other_text_of_digits_stays_text():
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("0", 0), ("12", 12), ("9" * 18, 10**18 - 1), ("9" * 19, None), ("-1", None), ("\u00b2", None)],
+    [
+        ("0", 0),
+        ("12", 12),
+        ("9" * 18, 10**18 - 1),
+        ("9" * 19, None),
+        ("-1", None),
+        ("\u00b2", None),
+    ],
 )
 def test_whole_number_reads_ascii_digits_up_to_a_length(text, number):
     assert whole_number(text) == number
@@ -152,7 +159,9 @@ def test_a_misspelt_name_of_the_package_is_offered_by_python():
 
 def test_wrong_values_are_refused_by_name():
     low = jxc.lower(lambda x: x + 1, "f32[8]")
-    with pytest.raises(JxcError, match=r"expected a compiled program, such as .*found <jxc.Lowered"):
+    with pytest.raises(
+        JxcError, match=r"expected a compiled program, such as .*found <jxc.Lowered"
+    ):
         jxc.save(low, "unused.jxc")
     with pytest.raises(UsageError, match=r"expected assert_compiles\(N\)"):
         jxc.assert_compiles("two")

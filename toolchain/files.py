@@ -159,7 +159,12 @@ def _at(where: str) -> str:
 
 def _named(kind: Any) -> str:
     """The word of JSON for a type of Python."""
-    words: dict[Any, str] = {dict: "an object", Mapping: "an object", list: "an array", tuple: "an array"}
+    words: dict[Any, str] = {
+        dict: "an object",
+        Mapping: "an object",
+        list: "an array",
+        tuple: "an array",
+    }
     words |= {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
     if get_origin(kind) is UnionType:
         return " or ".join(map(_named, get_args(kind)))

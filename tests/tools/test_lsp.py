@@ -349,7 +349,8 @@ def test_closing_a_document_clears_its_diagnostics():
 def sent(*bodies, **headers):
     """The exit code, stdout and stderr of a server that is sent messages."""
     data = b"".join(
-        f"Content-Length: {headers.get('size', len(body))}\r\n\r\n{body}".encode() for body in bodies
+        f"Content-Length: {headers.get('size', len(body))}\r\n\r\n{body}".encode()
+        for body in bodies
     )
     command = [sys.executable, "-c", SERVER]
     done = subprocess.run(command, input=data, capture_output=True, timeout=SECONDS)
@@ -364,7 +365,13 @@ def test_server_refuses_a_message_of_a_size_that_no_editor_sends(size):
 
 
 def test_server_survives_malformed_messages():
-    bodies = ["[" * 100_000, '{"id": 1' + "0" * 5000 + "}", "3", "{}", '{"jsonrpc": "2.0", "id": 3}']
+    bodies = [
+        "[" * 100_000,
+        '{"id": 1' + "0" * 5000 + "}",
+        "3",
+        "{}",
+        '{"jsonrpc": "2.0", "id": 3}',
+    ]
     code, answers, errors = sent(*bodies, '{"jsonrpc": "2.0", "id": 3, "method": 4}')
     assert code == 1  # no shutdown request
     assert "Traceback" not in errors and "internal error" not in errors

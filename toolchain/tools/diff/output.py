@@ -5,7 +5,6 @@ The text has at most `_MAX_LINES` lines of Python, and changes of one op at one 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal

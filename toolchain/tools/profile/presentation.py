@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 from collections.abc import Iterator, Sequence
 

@@ -7,7 +7,6 @@ the numbers of all targets side by side, then the sections of each (`sections`).
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from time import perf_counter
