@@ -80,10 +80,5 @@ def stated_columns() -> int | None:
 
 def text_width(otherwise: int, descriptor: int = 1) -> int:
     """The width of text: what COLUMNS states, that of the terminal, or `otherwise` without one."""
-    if (stated := stated_columns()) is not None:
-        return stated
-    return (
-        os.get_terminal_size(descriptor).columns or otherwise
-        if os.isatty(descriptor)
-        else otherwise
-    )
+    columns = os.get_terminal_size(descriptor).columns if os.isatty(descriptor) else 0
+    return stated_columns() or columns or otherwise

@@ -8,7 +8,7 @@ from jxc.errors import UsageError
 
 
 def before(x):
-    return jnp.sin(-(-x)) + x.sum()
+    return jnp.sin(jnp.negative(-x)) + x.sum()
 
 
 def after(x):

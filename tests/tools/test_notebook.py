@@ -42,7 +42,8 @@ with progress("work <b>", delay=0.1) as show:
     "after": "jxc.use('O2').__class__.__name__, jax.jit(lambda x: x - 0)(3)",
     "cell names": "jxc.doctor(halves, jnp.ones((512, 64)))",
     "passes": "%%jxc -p simplify,cse\njax.jit(lambda x: x + 0)(jnp.arange(4));",
-    "number": "%%jxc -O1 --strict\njax.jit(lambda x: -(-x).T.T @ x)(jnp.ones((9, 9)));",
+    "number": """%%jxc -O1 --strict
+jax.jit(lambda x: jax.nn.softmax(jnp.tanh(x) @ x))(jnp.ones((9, 9)));""",
     "wrong number": "%%jxc -O7\nnot_run = 1",
 }
 

@@ -22,7 +22,7 @@ from typing import Any
 from ..files import from_json, parse_json
 
 VARIABLE = "_JXC_CHILDREN"
-"""The environment variable: the number of the process that reads the folder, a colon, the folder."""
+"""The environment variable: the number of the process that reads, a colon, and the folder."""
 
 _MOST_CHARACTERS = 80  # of a command
 

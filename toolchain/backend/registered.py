@@ -178,8 +178,9 @@ def warn_of_other_thread(module: ir.Module) -> None:
     if is_skipped or not first_time((id(block), "thread")):
         return
     names = {each.ident: each.name for each in threading.enumerate()}
+    opener = names.get(block.thread, str(block.thread))
     warn_user(
-        f"jxc.use({block.value!r}) is open in thread {names.get(block.thread, block.thread)!r}, and "
+        f"jxc.use({block.value!r}) is open in thread {opener!r}, and "
         f"does not apply to thread {threading.current_thread().name!r}, which compiles "
         f"{module_name(module)!r} with plain JAX. Use jxc.enable, which applies to all threads, or "
         "open the block in this one."

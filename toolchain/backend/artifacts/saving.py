@@ -74,7 +74,8 @@ def describe(executable: Executable | CrossExecutable) -> Header:
     """The header of an executable's file."""
     if not isinstance(executable, Executable | CrossExecutable):
         raise ArtifactError(
-            f"expected a compiled program, such as jxc.lower(f, x).compile(); found {executable!r:.80}"
+            "expected a compiled program, such as jxc.lower(f, x).compile(); found "
+            f"{executable!r:.80}"
         )
     lowered = executable.lowered
     if EXTRA_RESULTS in lowered.module.operation.attributes:
