@@ -15,12 +15,12 @@ import jax, jax.numpy as jnp
 def step(state, key):
     x, energy = state
     proposed = x + 0.1 * jax.random.normal(key, x.shape)
-    after = jnp.sum((data @ proposed) ** 2)
+    after = jnp.sum(jnp.tanh(data @ jnp.outer(proposed, proposed) @ data.T) ** 2)
     accepted = jnp.log(jax.random.uniform(key)) < energy - after
     state = jnp.where(accepted, proposed, x), jnp.where(accepted, after, energy)
     return state, state[0]
 
-data = jnp.ones((32, 8))
+data = jnp.ones((64, 8))
 
 @jax.jit
 def run(keys):

@@ -9,7 +9,8 @@ from jxc.backend.targets import find_target
 from jxc.source import SourceLine
 from jxc.tools.profile.presentation import as_text
 from jxc.tools.profile.profile import Piece, Profile
-from jxc.tools.profile.programs import KernelCost, Origin, RecordedProgram
+from jxc.tools.profile.programs import KernelCost, RecordedProgram
+from jxc.tools.profile.unlabelled import Origin
 
 X, W, V = jnp.ones((1, 1, 4096)), jnp.ones((1, 1, 129)), jnp.ones((1, 1, 129))
 INDEX = (jnp.arange(4096) * 7) % 4096

@@ -22,10 +22,11 @@ from ...source import SourceLine
 from . import _private
 from .events import HostSpan, OpRuns, Trace
 from .profile import Piece, Profile, ProfiledProgram, ProfiledStep
-from .programs import Origin, RecordedProgram
+from .programs import RecordedProgram
 from .recorded import Recorded
 from .sampler import INTERVAL, Sample
 from .spans import Spans
+from .unlabelled import Origin
 
 if TYPE_CHECKING:
     from ...backend.targets.target import Device

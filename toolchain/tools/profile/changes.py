@@ -74,9 +74,9 @@ def with_measurements(
             note, changed = found
             notes.append(f"with {_PIPELINE}, {row.name} {note}")
             ratios |= {(row.name, line): ratio for line, ratio in changed.items()}
-    changed = any(ratio != 1 for ratio in ratios.values())
+    is_other = any(ratio != 1 for ratio in ratios.values())
     profile = replace(profile, notes=[*profile.notes, *notes])
-    return profile.with_o2(ratios if changed else {})
+    return profile.with_o2(ratios if is_other else {})
 
 
 def _measurable(

@@ -82,7 +82,8 @@ def _read_line(line: Iterable[Events], host: _Host) -> Thread:
         others[rows] = False
         _read_others(events, np.flatnonzero(others), host, regions)
     if parts:
-        thread.kernels = Spans(*np.concatenate(parts, axis=1), np.arange(first, host.count))
+        start, end = np.concatenate(parts, axis=1)
+        thread.kernels = Spans(start, end, np.arange(first, host.count))
     return thread
 
 

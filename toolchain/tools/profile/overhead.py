@@ -42,7 +42,7 @@ def _mallinfo() -> Callable[[], Any] | None:
     except (AttributeError, OSError, TypeError):  # another C library, or glibc before 2.33
         return None
     found.restype = _MallInfo
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def heap_bytes() -> int:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...source import SourceLine
 from . import SCHEMA_VERSION
 from .events import Trace
-from .programs import KernelCost, Origin
+from .programs import KernelCost
+from .unlabelled import Origin
 
 if TYPE_CHECKING:
     from .spans import Spans

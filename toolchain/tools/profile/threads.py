@@ -139,8 +139,8 @@ def _innermost(spans: Spans) -> _Parts:
         inner, outer = np.flatnonzero(depth == each), np.flatnonzero(depth == each - 1)
         around[inner] = outer[np.searchsorted(outer, inner) - 1]
     # A span that ends after the one around it goes on alone: the other one ends where it does.
-    for inner in np.flatnonzero((around >= 0) & (end > end[around])).tolist():
-        end[inner] = end[around[inner]]
+    for late in np.flatnonzero((around >= 0) & (end > end[around])).tolist():
+        end[late] = end[around[late]]
     times = np.concatenate([end, start])
     owners = np.concatenate([around, np.arange(len(start))])
     ranks = np.concatenate([-depth, np.arange(len(start)) + 1])  # ends first, the innermost first
