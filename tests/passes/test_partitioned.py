@@ -16,6 +16,7 @@ from jxc.backend import _private
 from jxc.check.modules import main_type
 from jxc.hlo import parse_hlo
 from jxc.ir import clone_module
+from jxc.passes.workarounds.faults import FAULTS
 from jxc.rewrite import Rule
 from jxc.rewrite.driver import apply_rules
 from jxc.tools.report.collectives import collectives_of
@@ -26,10 +27,14 @@ _MOST = 3  # ways to split a program
 _SEEDS = 2  # programs of a rule
 Split = dict[int, int]  # the axis to split, by the number of the argument
 
+CRASHING = {fault.rule for fault in FAULTS if "ends the process" in fault.title}
+"""Rules for programs that this process would not survive without them."""
+
 TRIED = {
     name: [seed for seed in seeds_for(rule) if not seed.is_against][:_SEEDS]
     for name, rule in all_rules().items()
     if rule.assumes is None and (rule.targets is None or "cpu" in rule.targets)
+    if name not in CRASHING
 }
 compared: list[str] = []
 refused: list[str] = []
@@ -119,5 +124,8 @@ def test_most_partitioned_programs_were_compared(capsys: pytest.CaptureFixture[s
     assert len(compared) > 10 * len(refused), "run the whole file"
     with capsys.disabled():
         print(f"\npartitioned programs compared: {len(compared)}; XLA refuses {len(refused)}")
+        print(
+            f"  rules left out, without which XLA ends the process: {', '.join(sorted(CRASHING))}"
+        )
         for line in refused:
             print(f"  {line}")
