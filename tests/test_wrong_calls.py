@@ -132,7 +132,7 @@ def test_whole_number_reads_ascii_digits_up_to_a_length(text, number):
 TUNED = "import jax.numpy as jnp\ndef f(x):\n    return jnp.cumsum(jnp.tanh(x @ x), axis=0)\n"
 
 
-def test_a_warning_of_a_verb_is_a_sentence(tmp_path):
+def test_a_verdict_that_is_not_kept_is_one_sentence(tmp_path):
     (tmp_path / "f.py").write_text(TUNED)
     (tmp_path / "file").touch()
     command = [sys.executable, "-c", "from jxc.cli import main; main()", "tune", "f.py:f"]
@@ -146,9 +146,9 @@ def test_a_warning_of_a_verb_is_a_sentence(tmp_path):
         text=True,
         timeout=300,
     )
-    warnings = [line for line in done.stderr.splitlines() if "cannot write" in line]
-    (warning,) = warnings
-    assert warning.startswith(f"jxc: warning: O3 cannot write to {folder}")
+    (message,) = [line for line in done.stderr.splitlines() if "cannot write" in line]
+    assert message.startswith(f"jxc: error: the verdict was not kept: cannot write to {folder}")
+    assert done.returncode == 1
 
 
 def test_a_misspelt_name_of_the_package_is_offered_by_python():
