@@ -86,7 +86,7 @@ def test_elementwise_work_on_a_tpu_is_priced_at_its_vector_unit():
     for name, device in known_devices("tpu").items():
         elementwise, product = peak_of(device, "elementwise-f32"), peak_of(device, "tf32")
         assert 10 * elementwise < product, name
-        assert peak_of(device, "function-f32") == elementwise, name
+        assert elementwise <= peak_of(device, "function-f32") < product, name
         assert peak_of(device, "scalar-elementwise-f64") == elementwise, name
         assert peak_of(device, "convolution-bf16") == peak_of(device, "bf16"), name
 

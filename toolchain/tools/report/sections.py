@@ -51,10 +51,6 @@ class _Section(NamedTuple):
     rows: Iterable[_Row]
 
 
-_MOST_WHOLE = 20
-"""The longest word that is not broken between two lines, in characters: `dynamic_update_slice`."""
-
-
 def print_sections(console: Console, compiled: Compiled, most: int | None) -> None:
     """Print the sections of one target, and notes on how the numbers were counted.
 
@@ -90,31 +86,41 @@ def _print_section(console: Console, section: _Section, most: int | None) -> Non
     ]
     more = f" ({len(shown)} of {len(sums)}; --all prints them)" if len(shown) < len(sums) else ""
     console.print(Text(f"{section.title}{more}", style="bold"))
-    table = new_table("dim")
     rows = list(_with_short_files(shown))
     columns = list(zip((*section.numbers, *section.texts), *rows, strict=True))
     count = len(section.numbers)
+    taken = sum(max(map(len, cells)) + 2 for cells in columns[:count])
+    texts = _fitting(columns[count:], console.width - taken)
+    table = new_table("dim")
     for name in section.numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    taken = sum(max(map(len, cells)) for cells in columns[:count]) + 2 * (len(columns) - 1)
-    widths = _widths(columns[count:], console.width - taken)
-    for name, width in zip(section.texts, widths, strict=True):
+    widths = _widths(texts, console.width - taken - 2 * (len(texts) - 1))
+    for (name, *_), width in zip(texts, widths, strict=True):
         table.add_column(name, overflow="fold", width=width)
-    for row in rows:
+    for row in zip(*(cells[1:] for cells in (*columns[:count], *texts)), strict=True):
         table.add_row(*row)
     console.print(table)
+
+
+def _fitting(columns: Sequence[Sequence[str]], room: int) -> Sequence[Sequence[str]]:
+    """Columns of text, or one column with their cells below each other, to break fewer words."""
+    least = [
+        max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns
+    ]
+    if sum(least) + 2 * (len(least) - 1) <= room:
+        return columns
+    title, *cells = (list(filter(None, row)) for row in zip(*columns, strict=True))
+    return [[", ".join(title), *map("\n".join, cells)]]
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
     """The widths of columns of text: the widest shrink, but not so that words are broken.
 
-    Where that is not enough, files and long words are.
+    Where that is not enough, long words are.
     """
-    widths = [max(map(len, cells)) for cells in columns]
-    words = [[w for cell in cells for w in cell.split() if ":" not in w] for cells in columns]
+    widths = [max(len(line) for cell in cells for line in cell.split("\n")) for cells in columns]
     least = [
-        max(min(max(map(len, each), default=1), _MOST_WHOLE), len(title))
-        for each, (title, *_) in zip(words, columns, strict=True)
+        max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns
     ]
     while sum(widths) > max(room, len(widths)):
         slack = [w - k for w, k in zip(widths, least, strict=True)]
