@@ -59,6 +59,15 @@ def test_describe_round_trips(tree):
     assert read(describe(tree)) == tree
 
 
+def test_keys_and_values_may_be_larger_than_a_size():
+    tree = {10**20: [-(10**30)]}
+    assert read(describe(tree)) == tree
+    with pytest.raises(SpecError, match="expected a number of at most 4300 digits"):
+        read("9" * 5000)
+    with pytest.raises(SpecError, match="expected a number of at most 18 digits"):
+        read(f"f32[{'9' * 19}]")
+
+
 @given(st.text(max_size=20) | st.text("f32[](){}@,x:'\"key<>8 =", max_size=20))
 def test_any_text_is_parsed_or_raises_spec_error(text):
     try:

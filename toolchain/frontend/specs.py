@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -225,7 +226,7 @@ class _Parser:
                 rest = self.text[found.start() :]
                 self.fail(f"expected an array, found '{rest}'; {_LIKE}", found.start())
             is_whole = _INTEGER.fullmatch(found[0])
-            return self.integer(found[0], found.start()) if is_whole else float(found[0])
+            return self.any_integer(found[0], found.start()) if is_whole else float(found[0])
         if found := self.match(_WORD):
             return self.word(found[0], found.start())
         return self.fail(f"expected an array, found {self.found()}; {_LIKE}")
@@ -334,8 +335,16 @@ class _Parser:
         if found := self.match(_WORD):
             return found[0]
         if found := self.match(_INTEGER):
-            return self.integer(found[0], found.start())
+            return self.any_integer(found[0], found.start())
         return self.fail(f"expected a key, found {self.found()}; write e.g. {{'w': f32[8,128]}}")
+
+    def any_integer(self, text: str, start: int) -> int:
+        """A number of as many digits as Python reads."""
+        try:
+            return int(text)
+        except ValueError:
+            most = sys.get_int_max_str_digits()
+            self.fail(f"expected a number of at most {most} digits, found more", start)
 
     def integer(self, text: str, start: int) -> int:
         """A number of as many digits as any size has."""
