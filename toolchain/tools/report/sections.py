@@ -90,14 +90,14 @@ def _print_section(console: Console, section: _Section, most: int | None) -> Non
     columns = list(zip((*section.numbers, *section.texts), *rows, strict=True))
     count = len(section.numbers)
     taken = sum(max(map(len, cells)) + 2 for cells in columns[:count])
-    texts = _fitting(columns[count:], console.width - taken)
+    words = _fitting(columns[count:], console.width - taken)
     table = new_table("dim")
     for name in section.numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    widths = _widths(texts, console.width - taken - 2 * (len(texts) - 1))
-    for (name, *_), width in zip(texts, widths, strict=True):
+    widths = _widths(words, console.width - taken - 2 * (len(words) - 1))
+    for (name, *_), width in zip(words, widths, strict=True):
         table.add_column(name, overflow="fold", width=width)
-    for row in zip(*(cells[1:] for cells in (*columns[:count], *texts)), strict=True):
+    for row in zip(*(cells[1:] for cells in (*columns[:count], *words)), strict=True):
         table.add_row(*row)
     console.print(table)
 
