@@ -28,7 +28,7 @@ from ..ir.propagation import (
 )
 from ..ir.shardings import SHARDY, is_local
 from ..ir.shardy import ShardyError, run_shardy
-from .cone import Cone, dying, is_free, users_of_function
+from .cone import Cone, clone_with, dying, is_free, users_of_function
 from .device_work import Work, work_of
 
 _PASSES = (
@@ -232,15 +232,10 @@ class _Split:
 
 
 def _copied(op: ir.OpView, copies: dict[ir.Value, ir.Value]) -> ir.OpView:
-    twin = op.operation.clone()
-    for each in [twin, *walk(twin)] if has_regions(op) else [twin]:
-        if each.operation.name == "func.call":  # of a function that is not in the trial
-            raise _Unknown
-        operands = each.operation.operands
-        for index, operand in enumerate(operands):
-            if operand in copies:
-                operands[index] = copies[operand]
-    return twin
+    inner = walk(op) if has_regions(op) else ()
+    if any(each.operation.name == "func.call" for each in (op, *inner)):
+        raise _Unknown  # of a function that is not in the trial
+    return clone_with(op, copies)
 
 
 def _dicts(shardings: Any) -> ir.ArrayAttr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -64,6 +64,20 @@ def read_by(op: ir.OpView) -> list[ir.Value]:
                 own.update(argument for block in region.blocks for argument in block.arguments)
         read += [v for each in inner for v in each.operands if v not in own]
     return read
+
+
+def clone_with(op: ir.OpView, copies: Mapping[ir.Value, ir.Value]) -> ir.OpView:
+    """A copy of an op at the insertion point, which reads `copies` in place of their originals.
+
+    The ops in its regions do too.
+    """
+    twin: ir.OpView = op.operation.clone()
+    for each in [twin, *walk(twin)] if has_regions(op) else [twin]:
+        operands = each.operation.operands
+        for number, operand in enumerate(operands):
+            if operand in copies:
+                operands[number] = copies[operand]
+    return twin
 
 
 def dying(op: ir.OpView) -> list[ir.OpView]:

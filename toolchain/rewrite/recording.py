@@ -26,10 +26,10 @@ from typing import Any, TypeAlias
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
-from ..ir import format_location, has_regions, walk, write_bytecode
+from ..ir import format_location, write_bytecode
 from ..ir.module import main_of, terminator
 from ..ir.values import is_used
-from .cone import Cone, dying, is_free, read_by
+from .cone import Cone, clone_with, dying, is_free, read_by
 from .rule import Rule
 
 Condition: TypeAlias = Callable[[int], bool]
@@ -266,13 +266,7 @@ def _clone(op: ir.OpView, known: dict[ir.Value, ir.Value]) -> ir.OpView:
     names = op.operation.name, *op.operation.attributes
     if any(name == "func.call" or name.startswith("sdy.") for name in names):  # name symbols
         raise _NotRecorded
-    twin: ir.OpView = op.operation.clone()
-    for each in [twin, *walk(twin)] if has_regions(op) else [twin]:
-        operands = each.operation.operands
-        for number, operand in enumerate(operands):
-            if operand in known:
-                operands[number] = known[operand]
-    return twin
+    return clone_with(op, known)
 
 
 def _function(
