@@ -73,6 +73,7 @@ class Child:
         with self._in_use:
             if self._process is process:
                 process.communicate()
+                self._errors.close()
                 self._process = None
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -103,9 +104,9 @@ class Child:
     def _cause_of_death(self, process: subprocess.Popen[bytes]) -> str:
         """How the child ended: the signal, and the first line of its error output."""
         code = process.wait()
-        self.close()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        self.close()
         errors = [line for line in lines if "ERROR" in line or "Unsupported" in line] or lines
         cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return ": ".join([cause, *errors[:1]])[:300]
