@@ -2,11 +2,11 @@
 
 The tests come from a checkout of JAX's repository at the installed version, which is only read.
 Each file runs in processes of its own under each pipeline, with `JXC_STRICT=1`; a warning of jxc
-counts as a failure. The tests that fail run again without a pipeline. Outcomes are kept in --out as
-they come, for each version of jxc, so that a run that was interrupted goes on where it stopped.
+counts as a failure. The tests that do not pass run again without a pipeline. Outcomes are kept in
+--out as they come, for each version of jxc, so that an interrupted run goes on where it stopped.
 
-The exit code is 1 if a test fails under a pipeline, passes without, and has no reason in
-`scripts/suite/explained.toml`.
+The exit code is 1 if a test fails or is skipped under a pipeline, is not without, and has no reason
+in `scripts/suite/explained.toml`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from suite.running import PIPELINES, Outcome, Record, Run, complete, read_record, stop
-from suite.table import Compared, failing, read_reasons, table
+from suite.table import Compared, read_reasons, table, to_compare
 
 ROOT = Path(__file__).parent.parent
 QUICK = (
@@ -76,13 +76,14 @@ def _complete(run: Run) -> Record:
 def _plain(
     options: argparse.Namespace, file: str, runs: list[Run], records: list[Record]
 ) -> tuple[str, dict[str, Outcome]]:
-    """The file, and the tests that fail in it without a pipeline, of those that fail with one."""
-    names = failing(r for run, r in zip(runs, records, strict=True) if run.file == file)
+    """The file, and the outcomes without a pipeline of the tests that did not pass with one."""
+    names = to_compare(r for run, r in zip(runs, records, strict=True) if run.file == file)
     if not names:
         return file, {}
     # What is not a test, such as "<exit>", is what the whole file does.
     only = None if any(name.startswith("<") for name in names) else names
-    return file, complete(_run(options, file, "plain"), only).failures()
+    record = complete(_run(options, file, "plain"), only)
+    return file, record.outcomes | record.failures()
 
 
 def _run(options: argparse.Namespace, file: str, pipeline: str) -> Run:

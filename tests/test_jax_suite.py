@@ -32,6 +32,9 @@ def test_crashes_under_jxc():
 def test_after_the_crash(): pass
 @pytest.mark.skip(reason="a test of the script")
 def test_is_skipped(): pass
+def test_is_skipped_under_jxc():
+    if UNDER_JXC:
+        pytest.skip("finds another compiler")
 def test_ignores_a_warning_of_jxc():
     if UNDER_JXC:
         from jxc.source import JxcWarning
@@ -81,22 +84,25 @@ def test_table_sets_shared_failures_apart(checkout: Path) -> None:
     assert code == 1
     row = next(line for line in output.splitlines() if line.startswith("small_test"))
     #                        passed failed crashed skipped plain
-    assert row.split()[1:7] == ["O1", "2", "4", "1", "1", "1"]
-    assert "3 differences without a reason" in output
+    assert row.split()[1:7] == ["O1", "2", "4", "1", "2", "1"]
+    assert "4 differences without a reason" in output
     assert "test_fails_under_jxc\n    AssertionError: pipeline O1" in output
     assert "test_crashes_under_jxc\n    SIGABRT" in output
     assert "test_ignores_a_warning_of_jxc\n    warning: a pass failed" in output
+    assert "test_is_skipped_under_jxc\n    skipped; plain JAX runs it" in output
+    assert "test_is_skipped\n" not in output
     assert "1 of *::test_is_explained\n    It counts compilations." in output
     assert "everywhere" not in output
     assert not list(checkout.rglob("__pycache__"))
 
 
-def test_only_failing_tests_run_without_a_pipeline(checkout: Path) -> None:
+def test_only_tests_that_do_not_pass_run_without_a_pipeline(checkout: Path) -> None:
     _suite(checkout, "--pipelines=O1")
     [plain] = _records(checkout, "plain")
     assert {name.split("::")[1] for name in read_record(plain).outcomes} == {
         *("test_fails_everywhere", "test_fails_under_jxc", "test_crashes_under_jxc"),
         *("test_ignores_a_warning_of_jxc", "test_is_explained"),
+        *("test_is_skipped", "test_is_skipped_under_jxc"),
     }
 
 

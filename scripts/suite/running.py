@@ -103,6 +103,11 @@ class Record:
         }
         return warned | {n: o for n, o in self.outcomes.items() if o.outcome in FAILURES}
 
+    def to_compare(self) -> dict[str, Outcome]:
+        """The tests that did not pass, which plain JAX has to fail or to skip as well."""
+        skipped = {n: o for n, o in self.outcomes.items() if o.outcome == "skipped"}
+        return skipped | self.failures()
+
 
 def read_record(path: Path) -> Record:
     """Read a record; an empty one if there is no such file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -40,7 +40,11 @@ def read_reasons(path: Path = REASONS) -> list[Reason]:
 
 @dataclass(frozen=True)
 class Compared:
-    """A file of tests under a pipeline, compared with plain JAX."""
+    """A file of tests under a pipeline, compared with plain JAX.
+
+    Attributes:
+        plain: the outcomes without a pipeline of what did not pass with it.
+    """
 
     file: str
     pipeline: str
@@ -49,11 +53,21 @@ class Compared:
 
     def shared(self) -> dict[str, Outcome]:
         """The failures that plain JAX has too."""
-        return {n: o for n, o in self.record.failures().items() if n in self.plain}
+        return {n: o for n, o in self.record.failures().items() if self._fails_plainly(n)}
 
     def differences(self) -> dict[str, Outcome]:
-        """The failures that plain JAX does not have."""
-        return {n: o for n, o in self.record.failures().items() if n not in self.plain}
+        """The failures that plain JAX does not have, and the skipped tests that it runs."""
+        return {
+            name: replace(found, message=found.message or "skipped; plain JAX runs it")
+            for name, found in self.record.to_compare().items()
+            if not (self._is_skipped_plainly(name, found) or self._fails_plainly(name))
+        }
+
+    def _fails_plainly(self, name: str) -> bool:
+        return name in self.plain and self.plain[name].outcome in FAILURES
+
+    def _is_skipped_plainly(self, name: str, found: Outcome) -> bool:
+        return found.outcome == "skipped" and self.plain.get(name, found).outcome == "skipped"
 
     def row(self) -> str:
         """The row of the table."""
@@ -103,11 +117,6 @@ def _differences(count: int) -> str:
     return f"{count} difference{'s' * (count != 1)}"
 
 
-def failing(records: Iterable[Record]) -> set[str]:
-    """The tests that fail in one of the records."""
-    return {
-        name or "<session>"
-        for record in records
-        for name, outcome in record.failures().items()
-        if outcome.outcome in FAILURES
-    }
+def to_compare(records: Iterable[Record]) -> set[str]:
+    """The tests that did not pass in one of the records."""
+    return {name or "<session>" for record in records for name in record.to_compare()}
