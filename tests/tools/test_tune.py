@@ -20,8 +20,9 @@ from jxc.backend.verdicts import (
 from jxc.tools.tune import timed
 from jxc.tools.tune.bounded import TookTooLong, bounded
 from jxc.tools.tune.choice import Choice
+from jxc.tools.tune.explicit import tune_here
 
-from .tuning import argument, assert_right, cache_fixture, done_fixture, pooled  # noqa: F401
+from .tuning import SECONDS, argument, assert_right, cache_fixture, done_fixture, pooled  # noqa: F401
 
 
 def test_first_call_tunes_and_the_verdict_is_used_later(done):
@@ -61,6 +62,21 @@ def test_compiled_ahead_of_time_is_tuned_when_called(done):
     assert_right(compiled(x), x)
     assert len(done) == 1
     assert_right(compiled(x), x)
+
+
+@pytest.mark.parametrize("way", ["jit", "explicit"])
+def test_program_that_returns_its_random_key_is_tuned(done, way):
+    def step(x, key):
+        return *pooled(x), jax.random.split(key)[0]
+
+    x, key = argument(), jax.random.key(2)
+    if way == "jit":
+        *found, after = jxc.jit(step, pipeline="O3")(x, key)
+        assert_right(found, x)
+        assert after == jax.random.split(key)[0] and len(done) == 1
+    else:
+        verdict = tune_here(jxc.lower(step, x, key), (x, key), {}, settings=TuneSettings(SECONDS))
+        assert "plain" in verdict.seconds
 
 
 def test_budget_zero_never_tunes(monkeypatch):

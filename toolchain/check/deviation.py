@@ -127,16 +127,21 @@ def _deviation(
 
 
 def _leaves(tree: Any) -> list[np.ndarray]:
-    leaves = jax.tree.leaves(tree)
-    return [np.asarray(jax.random.key_data(x) if _is_key(x) else x) for x in leaves]
+    return [numbers_of(leaf) for leaf in jax.tree.leaves(tree)]
 
 
-def _is_key(leaf: Any) -> bool:
-    return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+def numbers_of(array: Any) -> np.ndarray:
+    """The numbers of an array; of random keys, those that make them up."""
+    return np.asarray(jax.random.key_data(array) if is_key(array) else array)
+
+
+def is_key(array: Any) -> bool:
+    """Whether it is an array of random keys."""
+    return bool(jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
 def _moved(leaf: Any, draw: int) -> Any:
-    if not hasattr(leaf, "dtype") or _is_key(leaf):
+    if not hasattr(leaf, "dtype") or is_key(leaf):
         return leaf
     array = np.asarray(leaf)
     with np.errstate(all="ignore"):

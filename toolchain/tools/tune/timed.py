@@ -30,7 +30,7 @@ from ...backend.targets.build import build
 from ...backend.timing import time_ratio
 from ...backend.tuning import FirstCall, NotTuned
 from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
-from ...check.deviation import DRAWS, deviation_of
+from ...check.deviation import DRAWS, deviation_of, is_key, numbers_of
 from ...check.judge import moved_by_ulp
 from ...ir import clone_module
 from ...pipeline import PipelineReport
@@ -255,7 +255,7 @@ class _Tuner(Trials):
             yield self._moved[draw]
 
     def _results(self, timed: _Timed, arrays: Sequence[Any]) -> list[np.ndarray]:
-        return [_sample(np.asarray(each)) for each in self.call.run(timed.executable, arrays)]
+        return [_sample(numbers_of(each)) for each in self.call.run(timed.executable, arrays)]
 
     def _bounded(self, candidate: Candidate, work: Callable[[], T], seconds: float) -> T:
         try:
@@ -394,6 +394,8 @@ def _sample(array: np.ndarray) -> np.ndarray:
 
 
 def _moved_by_ulp(array: Any, draw: int) -> Any:
+    if is_key(array):
+        return array
     value = np.asarray(array)
     with np.errstate(all="ignore"):
         return _private.placed_like(moved_by_ulp(value, draw).astype(value.dtype), array)
