@@ -128,7 +128,7 @@ def test_parse_argument_reads_keywords():
         ("8xq", 3, "expected a dtype, found 'q'"),
         ("tensor<>", 8, "expected tensor<8x128xf32>, found '>'"),
         ("tensor<8xf32", 13, "expected '>' after the dtype, found the end"),
-        ("key[]", 4, "expected '<' after 'key', found '['"),
+        ("key[]", 4, "expected '<' after 'key', found '['; write e.g. key<fry>[]"),
         ("key<md5>[]", 8, "expected a kind of key, one of fry, rbg, urbg"),
         ("f32[2] f32[2]", 8, "expected the end of the argument, found 'f32'"),
         ("{'a': 1, 'a': 2}", 10, "the key 'a' is given twice"),

@@ -66,6 +66,9 @@ class use:
     gains alone: JAX compiles such a program for each operation outside of `jit`. Passes and rules
     that you name run on every program.
 
+    A function that was compiled in the block is compiled again, by plain JAX, when it is called
+    after the block. `jxc.jit` and `jxc.enable` stay in effect.
+
     Programs that other threads compile meanwhile keep plain JAX, with a warning; `jxc.enable`
     applies to all threads.
 

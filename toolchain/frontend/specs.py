@@ -127,6 +127,7 @@ _CONSTANTS = {
 _SHOWN = 120  # characters of an argument in a message
 _MOST_DEPTH = 100  # of an argument: far below Python's limit on recursion
 _LIKE = "write e.g. f32[8,128]"
+_LIKE_KEY = "write e.g. key<fry>[]"
 _NEEDS_NAME = "an unknown dimension needs a name; write e.g. f32[b,128]"
 
 
@@ -172,9 +173,9 @@ class _Parser:
         self.offset += len(token) * found
         return found
 
-    def expect(self, token: str, after: str) -> None:
+    def expect(self, token: str, after: str, like: str = _LIKE) -> None:
         if not self.accept(token):
-            self.fail(f"expected '{token}' after {after}, found {self.found()}; {_LIKE}")
+            self.fail(f"expected '{token}' after {after}, found {self.found()}; {like}")
 
     def found(self) -> str:
         word = re.compile(r"\s*([\w.]+|.)?").match(self.text, self.offset)
@@ -270,15 +271,15 @@ class _Parser:
         return array
 
     def key(self, start: int) -> KeySpec:
-        self.expect("<", "'key'")
+        self.expect("<", "'key'", _LIKE_KEY)
         self.skip_space()
         found = self.match(_WORD)
         kind = found[0] if found else ""
         kind = next((short for short, name in KEY_KINDS.items() if kind == name), kind)
         if kind not in KEY_KINDS:
             kinds = ", ".join(KEY_KINDS)
-            self.fail(f"expected a kind of key, one of {kinds}; write e.g. key<fry>[]", self.offset)
-        self.expect(">", "the key's kind")
+            self.fail(f"expected a kind of key, one of {kinds}; {_LIKE_KEY}", self.offset)
+        self.expect(">", "the key's kind", _LIKE_KEY)
         return KeySpec(kind, self.dims(f"key<{kind}>"), start + 1)
 
     # Dimensions
