@@ -6,6 +6,7 @@ JAX puts one behind most ops of such a program, and rules do not look through th
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
@@ -13,6 +14,7 @@ from jaxlib.mlir.dialects import sdy
 from jxc.ir import walk
 from jxc.ir.propagation import Shardings, can_propagate, is_partial, placement
 from jxc.ir.shardings import is_partitioned
+from jxc.ir.shardy import ShardyError
 from jxc.rewrite import module_pass
 from jxc.rewrite.cone import is_free
 
@@ -25,11 +27,15 @@ def redundant_constraints(module: ir.Operation) -> None:
 
     A constraint that asks for another sharding than its operand has is kept: data moves there.
     The others are removed from a copy. If values are split otherwise in the copy, the constraints
-    on the first of them are kept too, and the rest is tried again.
+    on the first of them are kept too, and the rest is tried again. All are kept if Shardy fails.
     """
     constraints = _constraints(module)
-    if not constraints or not (is_partitioned(module) and can_propagate(module)):
-        return
+    if constraints and is_partitioned(module) and can_propagate(module):
+        with suppress(ShardyError):
+            _remove_redundant(module, constraints)
+
+
+def _remove_redundant(module: ir.Operation, constraints: list[sdy.ShardingConstraintOp]) -> None:
     shardings = Shardings(module)
     needed = _before_partial_sums(constraints)
     removed = {
