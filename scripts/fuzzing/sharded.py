@@ -19,8 +19,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("explicit", "unreduced", "auto", "manual", "partly manual")
-PIPELINES = ("O1", "inline{default-pipeline=},symbol-dce,O2")
-"""The second one is a list, so that programs of a few ops are rewritten as well."""
+PIPELINES = (
+    "O1",
+    "inline{default-pipeline=},symbol-dce,O2",  # a list: programs of a few ops are rewritten too
+    "redundant-constraints,simplify",  # with calls
+)
 
 _STEPS = 8
 _EXTENTS = (4, 8)  # divisible by each axis and by the whole mesh
@@ -238,6 +241,9 @@ def _table(kind: str) -> dict[str, Callable[..., Any]]:
     def scanned(a: Any, b: Any, _: Any, n: Any) -> Any:
         return lax.scan(lambda carry, _: (carry + b, None), a, None, length=2 + n[0] % 3)[0]
 
+    def called(a: Any, b: Any, own: Any, n: Any) -> Any:
+        return jax.jit(lambda a, b: (b, split(a, b, own, n)))(a, b)[n[0] % 2]
+
     def dot(a: Any, b: Any, own: Any, _: Any) -> Any:
         given = {"out_sharding": own[1]} if kind in ("explicit", "unreduced") else {}
         return jnp.einsum("ij,kj->ik", a, b, **given) / 8
@@ -261,6 +267,7 @@ def _table(kind: str) -> dict[str, Callable[..., Any]]:
         "broadcast": lambda a, *_: jnp.broadcast_to(a, (4, *a.shape)).sum(0),
         "scan": scanned,
         "split": split,
+        "call": called,
         "dot": dot,
         "total": total,
         "product": lambda a, b, *_: a * b,
