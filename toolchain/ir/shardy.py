@@ -98,7 +98,8 @@ def _is_small(op: ir.OpView) -> bool:
         return True
     if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
         return True
-    return math.prod(ir.RankedTensorType(op.results[0].type).shape) <= _MOST_ELEMENTS
+    size: int = math.prod(ir.RankedTensorType(op.results[0].type).shape)
+    return size <= _MOST_ELEMENTS
 
 
 def _of_one_value(kind: str) -> ir.Attribute | None:

@@ -340,8 +340,8 @@ def _address(op: ir.OpView) -> int:
     """
     if len(results := op.results):
         return hash(results[0])
-    blocks = op.regions[0].blocks if has_regions(op) else ()
-    return hash(blocks[0]) if len(blocks) else _NO_RESULTS
+    blocks = list(op.regions[0].blocks) if has_regions(op) else []
+    return hash(blocks[0]) if blocks else _NO_RESULTS
 
 
 _GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
