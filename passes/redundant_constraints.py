@@ -5,18 +5,19 @@ JAX puts one behind most ops of such a program, and rules do not look through th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.dialects import func, sdy
 
-from jxc.ir import walk
+from jxc.ir import functions, walk
+from jxc.ir.module import terminator
 from jxc.ir.propagation import Shardings, can_propagate, is_partial, placement
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.shardy import ShardyError
 from jxc.rewrite import module_pass
-from jxc.rewrite.cone import is_free
+from jxc.rewrite.cone import is_free, read_by
 
 _MOST_TRIALS = 4
 
@@ -37,7 +38,7 @@ def redundant_constraints(module: ir.Operation) -> None:
 
 def _remove_redundant(module: ir.Operation, constraints: list[sdy.ShardingConstraintOp]) -> None:
     shardings = Shardings(module)
-    needed = _before_partial_sums(constraints)
+    needed = _before_partial_sums(module, constraints)
     removed = {
         at
         for at, op in enumerate(constraints)
@@ -80,20 +81,44 @@ def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     return is_closed and placement(found) == placement(asked)
 
 
-def _before_partial_sums(constraints: Sequence[sdy.ShardingConstraintOp]) -> set[ir.Value]:
+def _before_partial_sums(
+    module: ir.Operation, constraints: Sequence[sdy.ShardingConstraintOp]
+) -> set[ir.Value]:
     """The results of constraints from which partial sums are made, with no constraint between.
 
     Each device puts its part of a split value into a partial sum, and of another one all of it.
     """
     values = [op.input for op in constraints if is_partial(sdy.TensorShardingAttr(op.sharding))]
+    calls = [op for op in walk(module) if isinstance(op, func.CallOp)] if values else []
+    called = functions(module)
     found: set[ir.Value] = set()
     while values:
         value = values.pop()
         if value not in found:
             found.add(value)
-            if not isinstance(value.owner, ir.Block | sdy.ShardingConstraintOp):
-                values += value.owner.operands
+            if not isinstance(value.owner, sdy.ShardingConstraintOp):
+                values += _made_of(value, calls, called)
     return found
+
+
+def _made_of(
+    value: ir.Value, calls: Sequence[func.CallOp], called: Mapping[str, ir.OpView]
+) -> list[ir.Value]:
+    """The values that a value is computed from, in callers and in called functions as well."""
+    owner = value.owner
+    if isinstance(owner, func.CallOp):
+        return _returned(called[owner.callee.value]) or list(owner.operands)
+    holder = owner.owner.opview if isinstance(owner, ir.Block) else owner
+    if isinstance(holder, func.FuncOp):
+        number, name = ir.BlockArgument(value).arg_number, holder.name.value
+        return [call.operands[number] for call in calls if call.callee.value == name]
+    return [*read_by(holder), *_returned(holder)]
+
+
+def _returned(op: ir.OpView) -> list[ir.Value]:
+    """What the blocks in the regions of an op return."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    return [value for block in blocks for value in terminator(block).operands]
 
 
 def _sources(

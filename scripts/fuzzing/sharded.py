@@ -241,6 +241,13 @@ def _table(kind: str) -> dict[str, Callable[..., Any]]:
     def scanned(a: Any, b: Any, _: Any, n: Any) -> Any:
         return lax.scan(lambda carry, _: (carry + b, None), a, None, length=2 + n[0] % 3)[0]
 
+    def accumulated(a: Any, b: Any, own: Any, n: Any) -> Any:
+        def body(carry: Any, _: Any) -> Any:
+            total, x = carry
+            return (total + split(x, b, own, n), x + b), None
+
+        return lax.scan(body, (split(a, b, own, n), a), None, length=2)[0][0]
+
     def called(a: Any, b: Any, own: Any, n: Any) -> Any:
         made, pull = jax.vjp(jax.jit(lambda a, b: a + split(b, a, own, n)), a, b)
         return (made, *pull(made))[n[0] % 3]
@@ -267,6 +274,7 @@ def _table(kind: str) -> dict[str, Callable[..., Any]]:
         "reshape": lambda a, *_: a.reshape(a.size) if a.ndim == 2 else a.reshape(4, a.size // 4),
         "broadcast": lambda a, *_: jnp.broadcast_to(a, (4, *a.shape)).sum(0),
         "scan": scanned,
+        "accumulate": accumulated,
         "split": split,
         "call": called,
         "dot": dot,

@@ -119,6 +119,30 @@ def test_functions_may_return_partial_sums(pipeline, explicit):
     assert_same_on_devices(jxc.jit(gradient, pipeline=pipeline, strict=True)(x, y), expected)
 
 
+def made_in_function(a, b):
+    return jax.jit(lambda x: jax.reshard(x, partial_sums("x")))(a * b)
+
+
+def made_of_result(a, b):
+    return jax.reshard(jax.jit(lambda a, b: (a, a * b))(a, b)[1], partial_sums("x"))
+
+
+def made_in_loop(a, b):
+    def body(carry, _):
+        total, x = carry
+        return (total + jax.reshard(x, partial_sums("x")), x + a), None
+
+    return jax.lax.scan(body, (jax.reshard(a, partial_sums("x")), a * b), None, length=3)[0]
+
+
+@pytest.mark.parametrize("pipeline", [*LEVELS, "redundant-constraints,simplify"])
+@pytest.mark.parametrize("program", [made_in_function, made_of_result, made_in_loop])
+def test_values_are_split_before_they_become_partial_sums(program, pipeline, explicit):
+    a, b = (jax.device_put(jnp.arange(8.0) + n, P()) for n in (1, 2))
+    expected = jax.jit(program)(a, b)
+    assert_same_on_devices(jxc.jit(program, pipeline=pipeline, strict=True)(a, b), expected)
+
+
 @pytest.mark.parametrize("pipeline", LEVELS)
 def test_reduction_of_partial_sums_along_a_split_dimension(pipeline, explicit):
     # Shardy's explicit reshards make an invalid all-reduce here, which XLA does not verify.
