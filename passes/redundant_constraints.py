@@ -9,17 +9,24 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, sdy
+from jaxlib.mlir.dialects import func, sdy, stablehlo as hlo
 
 from jxc.ir import functions, walk
-from jxc.ir.module import terminator
-from jxc.ir.propagation import Shardings, can_propagate, is_partial, placement
+from jxc.ir.module import main_of, terminator
+from jxc.ir.propagation import (
+    Shardings,
+    argument_shardings,
+    can_propagate,
+    is_partial,
+    placement,
+)
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.shardy import ShardyError
 from jxc.rewrite import module_pass
 from jxc.rewrite.cone import is_free, read_by
 
 _MOST_TRIALS = 4
+_UNSTATED = (ir.Block, func.CallOp, hlo.WhileOp, hlo.IfOp, hlo.CaseOp, sdy.ManualComputationOp)
 
 
 @module_pass
@@ -38,7 +45,7 @@ def redundant_constraints(module: ir.Operation) -> None:
 
 def _remove_redundant(module: ir.Operation, constraints: list[sdy.ShardingConstraintOp]) -> None:
     shardings = Shardings(module)
-    needed = _before_partial_sums(module, constraints)
+    needed = _before_partial_sums(module, constraints) | _of_unstated(module, constraints)
     removed = {
         at
         for at, op in enumerate(constraints)
@@ -99,6 +106,25 @@ def _before_partial_sums(
             if not isinstance(value.owner, sdy.ShardingConstraintOp):
                 values += _made_of(value, calls, called)
     return found
+
+
+def _of_unstated(
+    module: ir.Operation, constraints: Sequence[sdy.ShardingConstraintOp]
+) -> set[ir.Value]:
+    """The results of constraints on values that may be partial sums, of which JAX states nothing.
+
+    These are arguments of loops and functions, and what loops and calls return.
+    """
+    main = main_of(module)
+    stated = [sdy.TensorShardingAttr(op.sharding) for op in constraints]
+    if main is None or not any(map(is_partial, [*stated, *argument_shardings(main)])):
+        return set()
+    given = set(main.regions[0].blocks[0].arguments)
+    return {
+        op.result
+        for op in constraints
+        if isinstance(op.input.owner, _UNSTATED) and op.input not in given
+    }
 
 
 def _made_of(

@@ -135,9 +135,26 @@ def made_in_loop(a, b):
     return jax.lax.scan(body, (jax.reshard(a, partial_sums("x")), a * b), None, length=3)[0]
 
 
+def added_up_in_function(a, b):
+    inner = jax.jit(lambda part, b: b + jax.reshard(part, P("x")))
+    return inner(jax.reshard(a, partial_sums("x")), jax.reshard(b, P("x")))
+
+
+def added_up_in_loop(a, b):
+    def body(carry, _):
+        part, total = carry
+        return (part + part, total + jax.reshard(part, P("x"))), None
+
+    first = jax.reshard(a, partial_sums("x")), jax.reshard(b, P("x"))
+    return jax.lax.scan(body, first, None, length=3)[0]
+
+
+PARTIAL = [made_in_function, made_of_result, made_in_loop, added_up_in_function, added_up_in_loop]
+
+
 @pytest.mark.parametrize("pipeline", [*LEVELS, "redundant-constraints,simplify"])
-@pytest.mark.parametrize("program", [made_in_function, made_of_result, made_in_loop])
-def test_values_are_split_before_they_become_partial_sums(program, pipeline, explicit):
+@pytest.mark.parametrize("program", PARTIAL)
+def test_partial_sums_are_made_and_added_up_where_the_program_says_so(program, pipeline, explicit):
     a, b = (jax.device_put(jnp.arange(8.0) + n, P()) for n in (1, 2))
     expected = jax.jit(program)(a, b)
     assert_same_on_devices(jxc.jit(program, pipeline=pipeline, strict=True)(a, b), expected)
