@@ -5,18 +5,28 @@ JAX puts one behind most ops of such a program, and rules do not look through th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.dialects import func, sdy, stablehlo as hlo
 
-from jxc.ir import walk
-from jxc.ir.propagation import Shardings, can_propagate, is_partial, placement
+from jxc.ir import functions, walk
+from jxc.ir.module import main_of, terminator
+from jxc.ir.propagation import (
+    Shardings,
+    argument_shardings,
+    can_propagate,
+    is_partial,
+    placement,
+)
 from jxc.ir.shardings import is_partitioned
+from jxc.ir.shardy import ShardyError
 from jxc.rewrite import module_pass
-from jxc.rewrite.cone import is_free
+from jxc.rewrite.cone import is_free, read_by
 
 _MOST_TRIALS = 4
+_UNSTATED = (ir.Block, func.CallOp, hlo.WhileOp, hlo.IfOp, hlo.CaseOp, sdy.ManualComputationOp)
 
 
 @module_pass
@@ -25,13 +35,17 @@ def redundant_constraints(module: ir.Operation) -> None:
 
     A constraint that asks for another sharding than its operand has is kept: data moves there.
     The others are removed from a copy. If values are split otherwise in the copy, the constraints
-    on the first of them are kept too, and the rest is tried again.
+    on the first of them are kept too, and the rest is tried again. All are kept if Shardy fails.
     """
     constraints = _constraints(module)
-    if not constraints or not (is_partitioned(module) and can_propagate(module)):
-        return
+    if constraints and is_partitioned(module) and can_propagate(module):
+        with suppress(ShardyError):
+            _remove_redundant(module, constraints)
+
+
+def _remove_redundant(module: ir.Operation, constraints: list[sdy.ShardingConstraintOp]) -> None:
     shardings = Shardings(module)
-    needed = _before_partial_sums(constraints)
+    needed = _before_partial_sums(module, constraints) | _of_unstated(module, constraints)
     removed = {
         at
         for at, op in enumerate(constraints)
@@ -74,20 +88,63 @@ def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     return is_closed and placement(found) == placement(asked)
 
 
-def _before_partial_sums(constraints: Sequence[sdy.ShardingConstraintOp]) -> set[ir.Value]:
+def _before_partial_sums(
+    module: ir.Operation, constraints: Sequence[sdy.ShardingConstraintOp]
+) -> set[ir.Value]:
     """The results of constraints from which partial sums are made, with no constraint between.
 
     Each device puts its part of a split value into a partial sum, and of another one all of it.
     """
     values = [op.input for op in constraints if is_partial(sdy.TensorShardingAttr(op.sharding))]
+    calls = [op for op in walk(module) if isinstance(op, func.CallOp)] if values else []
+    called = functions(module)
     found: set[ir.Value] = set()
     while values:
         value = values.pop()
         if value not in found:
             found.add(value)
-            if not isinstance(value.owner, ir.Block | sdy.ShardingConstraintOp):
-                values += value.owner.operands
+            if not isinstance(value.owner, sdy.ShardingConstraintOp):
+                values += _made_of(value, calls, called)
     return found
+
+
+def _of_unstated(
+    module: ir.Operation, constraints: Sequence[sdy.ShardingConstraintOp]
+) -> set[ir.Value]:
+    """The results of constraints on values that may be partial sums, of which JAX states nothing.
+
+    These are arguments of loops and functions, and what loops and calls return.
+    """
+    main = main_of(module)
+    stated = [sdy.TensorShardingAttr(op.sharding) for op in constraints]
+    if main is None or not any(map(is_partial, [*stated, *argument_shardings(main)])):
+        return set()
+    given = set(main.regions[0].blocks[0].arguments)
+    return {
+        op.result
+        for op in constraints
+        if isinstance(op.input.owner, _UNSTATED) and op.input not in given
+    }
+
+
+def _made_of(
+    value: ir.Value, calls: Sequence[func.CallOp], called: Mapping[str, ir.OpView]
+) -> list[ir.Value]:
+    """The values that a value is computed from, in callers and in called functions as well."""
+    owner = value.owner
+    if isinstance(owner, func.CallOp):
+        return _returned(called[owner.callee.value]) or list(owner.operands)
+    holder = owner.owner.opview if isinstance(owner, ir.Block) else owner
+    if isinstance(holder, func.FuncOp):
+        number, name = ir.BlockArgument(value).arg_number, holder.name.value
+        return [call.operands[number] for call in calls if call.callee.value == name]
+    return [*read_by(holder), *_returned(holder)]
+
+
+def _returned(op: ir.OpView) -> list[ir.Value]:
+    """What the blocks in the regions of an op return."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    return [value for block in blocks for value in terminator(block).operands]
 
 
 def _sources(

@@ -19,8 +19,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("explicit", "unreduced", "auto", "manual", "partly manual")
-PIPELINES = ("O1", "inline{default-pipeline=},symbol-dce,O2")
-"""The second one is a list, so that programs of a few ops are rewritten as well."""
+PIPELINES = (
+    "O1",
+    "inline{default-pipeline=},symbol-dce,O2",  # a list: programs of a few ops are rewritten too
+    "redundant-constraints,simplify",  # with calls
+)
 
 _STEPS = 8
 _EXTENTS = (4, 8)  # divisible by each axis and by the whole mesh
@@ -238,6 +241,17 @@ def _table(kind: str) -> dict[str, Callable[..., Any]]:
     def scanned(a: Any, b: Any, _: Any, n: Any) -> Any:
         return lax.scan(lambda carry, _: (carry + b, None), a, None, length=2 + n[0] % 3)[0]
 
+    def accumulated(a: Any, b: Any, own: Any, n: Any) -> Any:
+        def body(carry: Any, _: Any) -> Any:
+            total, x = carry
+            return (total + split(x, b, own, n), x + b), None
+
+        return lax.scan(body, (split(a, b, own, n), a), None, length=2)[0][0]
+
+    def called(a: Any, b: Any, own: Any, n: Any) -> Any:
+        made, pull = jax.vjp(jax.jit(lambda a, b: a + split(b, a, own, n)), a, b)
+        return (made, *pull(made))[n[0] % 3]
+
     def dot(a: Any, b: Any, own: Any, _: Any) -> Any:
         given = {"out_sharding": own[1]} if kind in ("explicit", "unreduced") else {}
         return jnp.einsum("ij,kj->ik", a, b, **given) / 8
@@ -260,7 +274,9 @@ def _table(kind: str) -> dict[str, Callable[..., Any]]:
         "reshape": lambda a, *_: a.reshape(a.size) if a.ndim == 2 else a.reshape(4, a.size // 4),
         "broadcast": lambda a, *_: jnp.broadcast_to(a, (4, *a.shape)).sum(0),
         "scan": scanned,
+        "accumulate": accumulated,
         "split": split,
+        "call": called,
         "dot": dot,
         "total": total,
         "product": lambda a, b, *_: a * b,

@@ -106,14 +106,58 @@ def test_constants_are_split_before_they_become_partial_sums(pipeline, explicit)
     assert_same_on_devices(jxc.jit(gradient, pipeline=pipeline, strict=True)(x), expected)
 
 
-@pytest.mark.parametrize("pipeline", LEVELS)
+@pytest.mark.parametrize("pipeline", [*LEVELS, "simplify", "redundant-constraints,simplify"])
 def test_functions_may_return_partial_sums(pipeline, explicit):
+    def same(x):  # without constraints on its ops, which rules do not look through
+        return jax.lax.pad(x, 0.0, [(0, 0, 0)])
+
     inner = jax.jit(lambda x, y: x + jax.reshard(y, P("x")))
     x = jax.device_put(jnp.arange(8.0), P("x"))
     y = jax.device_put(jnp.arange(8.0), P(reduced={"x"}))
-    gradient = jax.grad(lambda x, y: inner(x, y).sum(), argnums=(0, 1))
+    gradient = jax.grad(lambda x, y: (same(x) * inner(x, y)).sum(), argnums=(0, 1))
     expected = jax.jit(gradient)(x, y)
     assert_same_on_devices(jxc.jit(gradient, pipeline=pipeline, strict=True)(x, y), expected)
+
+
+def made_in_function(a, b):
+    return jax.jit(lambda x: jax.reshard(x, partial_sums("x")))(a * b)
+
+
+def made_of_result(a, b):
+    return jax.reshard(jax.jit(lambda a, b: (a, a * b))(a, b)[1], partial_sums("x"))
+
+
+def made_in_loop(a, b):
+    def body(carry, _):
+        total, x = carry
+        return (total + jax.reshard(x, partial_sums("x")), x + a), None
+
+    return jax.lax.scan(body, (jax.reshard(a, partial_sums("x")), a * b), None, length=3)[0]
+
+
+def added_up_in_function(a, b):
+    inner = jax.jit(lambda part, b: b + jax.reshard(part, P("x")))
+    return inner(jax.reshard(a, partial_sums("x")), jax.reshard(b, P("x")))
+
+
+def added_up_in_loop(a, b):
+    def body(carry, _):
+        part, total = carry
+        return (part + part, total + jax.reshard(part, P("x"))), None
+
+    first = jax.reshard(a, partial_sums("x")), jax.reshard(b, P("x"))
+    return jax.lax.scan(body, first, None, length=3)[0]
+
+
+PARTIAL = [made_in_function, made_of_result, made_in_loop, added_up_in_function, added_up_in_loop]
+
+
+@pytest.mark.parametrize("pipeline", [*LEVELS, "redundant-constraints,simplify"])
+@pytest.mark.parametrize("program", PARTIAL)
+def test_partial_sums_are_made_and_added_up_where_the_program_says_so(program, pipeline, explicit):
+    a, b = (jax.device_put(jnp.arange(8.0) + n, P()) for n in (1, 2))
+    expected = jax.jit(program)(a, b)
+    assert_same_on_devices(jxc.jit(program, pipeline=pipeline, strict=True)(a, b), expected)
 
 
 @pytest.mark.parametrize("pipeline", LEVELS)

@@ -13,6 +13,8 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 import jxc
 from jxc.hlo import parse_hlo
 from jxc.ir import write_text
+from jxc.ir.propagation import main_result_shardings, split_of
+from jxc.ir.shardings import meshes_of
 from jxc.tools.report.collectives import collectives_of
 
 from ..devices import assert_same_on_devices
@@ -105,6 +107,60 @@ def test_devices_send_no_more_and_results_stay_where_they_are(name):
             sum(map(metric, collectives_of(parse_hlo(each.as_text())))) for each in (plain, ours)
         ]
         assert sent[1] <= sent[0]
+
+
+def folded(a: jax.Array, b: jax.Array, c: jax.Array) -> tuple[jax.Array, ...]:
+    """XLA folds `1 * b` before the propagation, which then splits the first result as `a` is."""
+    return jnp.maximum(1 * b, a) * 2, jax.lax.with_sharding_constraint(b, at()), jnp.maximum(c, b)
+
+
+def returned_twice(a: jax.Array, b: jax.Array, c: jax.Array) -> tuple[jax.Array, ...]:
+    """Without `where`, the second result is a part of the others, whose split it would change."""
+    twice = c + c
+    total = a + twice
+    return total, jnp.where(False, jnp.tanh(b), twice), 1 * total + 0
+
+
+def without_elements(a: jax.Array, b: jax.Array, c: jax.Array) -> tuple[jax.Array, ...]:
+    return jnp.maximum(a, b), b[:, :0] - b[:, :0].mean(0, keepdims=True), c[:0]
+
+
+def with_large_constant(a: jax.Array, b: jax.Array, c: jax.Array) -> tuple[jax.Array, ...]:
+    """`b + k` is not folded, as it would be if zeros stood for the values of `k`."""
+    k = np.arange(b.size, dtype=np.float32).reshape(b.shape)
+    return jnp.maximum(b + k, a) * 2, jax.lax.with_sharding_constraint(b, at()), jnp.maximum(c, b)
+
+
+def at(*axes: str | None) -> NamedSharding:
+    return NamedSharding(mesh_of(), P(*axes))
+
+
+TIES = [folded, returned_twice, without_elements, with_large_constant]
+ROWS, COLUMNS, WHOLE = ("d",), (None, "d"), ()
+
+
+@pytest.fixture(params=[(WHOLE, ROWS, COLUMNS), (COLUMNS, ROWS, COLUMNS), (ROWS, COLUMNS, ROWS)])
+def tied(request):
+    """Arguments of one shape, which are split in different ways."""
+    return [jax.device_put(array(8, 16384), at(*axes)) for axes in request.param]
+
+
+@pytest.mark.parametrize("pipeline", ["O1", "O2", "inline{default-pipeline=},symbol-dce,O2"])
+@pytest.mark.parametrize("function", TIES)
+def test_results_of_automatic_axes_are_split_as_by_plain_jax(function, pipeline, tied):
+    ours = jxc.jit(function, pipeline=pipeline, strict=True)(*tied)
+    assert_same_on_devices(ours, jax.jit(function)(*tied), rtol=1e-4)
+
+
+@pytest.mark.parametrize("function", TIES)
+def test_propagation_splits_results_as_xla_does(function, tied):
+    lowered = jax.jit(function).lower(*tied)
+    module = jxc.lower(jax.jit(function), *tied).module.operation
+    for found, expected in zip(
+        main_result_shardings(module), lowered.compile().output_shardings, strict=True
+    ):
+        axes = ["d" if count > 1 else None for count in split_of(found, meshes_of(module))]
+        assert at(*axes).is_equivalent_to(expected, ndim=2)
 
 
 def test_rules_on_convolutions_apply_to_split_images():

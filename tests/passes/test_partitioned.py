@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from jxc.backend import _private
 from jxc.check.modules import main_type
 from jxc.hlo import parse_hlo
-from jxc.ir import clone_module
+from jxc.ir import clone_module, main_of
 from jxc.passes.workarounds.faults import FAULTS
 from jxc.rewrite import Rule
 from jxc.rewrite.driver import apply_rules
@@ -26,6 +26,7 @@ from ..lit_seeds import Seed, all_rules, seeds_for
 _MOST = 3  # ways to split a program
 _SEEDS = 2  # programs of a rule
 Split = dict[int, int]  # the axis to split, by the number of the argument
+PARTIAL = -1  # in place of an axis: each device holds a partial sum
 
 CRASHING = {fault.rule for fault in FAULTS if "ends the process" in fault.title}
 """Rules for programs that this process would not survive without them."""
@@ -45,6 +46,26 @@ def test_rule_adds_no_communication(name: str) -> None:
     for seed in TRIED[name]:
         for split in _splits(seed.program.module):
             _compare(all_rules()[name], seed, split)
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_rule_leaves_partial_sums(name: str) -> None:
+    """Each device holds a part of the sum: a rule that adds 1 to a value would add it twice."""
+    for seed in TRIED[name]:
+        kinds = main_type(seed.program.module).inputs
+        module = _partitioned(seed.program.module, dict.fromkeys(range(len(kinds)), PARTIAL))
+        before = _readers(module)
+        with module.context, ir.Location.unknown():
+            apply_rules(module.operation, [all_rules()[name]], seed.context)
+        assert _readers(module) == before, seed.name
+
+
+def _readers(module: ir.Module) -> list[str]:
+    """The ops that read an argument of @main."""
+    main = main_of(module)
+    assert main is not None
+    arguments = main.regions[0].blocks[0].arguments
+    return sorted(use.owner.operation.name for each in arguments for use in each.uses)
 
 
 def _compare(rule: Rule, seed: Seed, split: Split) -> None:
@@ -108,7 +129,8 @@ def _name(op: ir.OpView) -> str:
 
 def _sharding(rank: int, split: int | None) -> ir.Attribute:
     axes = ", ".join('{"d"}' if axis == split else "{}" for axis in range(rank))
-    return ir.Attribute.parse(f"{{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}")
+    partial = ', unreduced={"d"}' if split == PARTIAL else ""
+    return ir.Attribute.parse(f"{{sdy.sharding = #sdy.sharding<@mesh, [{axes}]{partial}>}}")
 
 
 def _communication(module: ir.Module) -> tuple[float, float]:

@@ -166,6 +166,27 @@ def test_op_that_a_rule_builds_and_does_not_return_is_erased():
     assert write_text(module) == before
 
 
+BRANCHES = """
+func.func @main(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.if"(%p) ({
+    stablehlo.custom_call @shown(%x) {has_side_effect = true} : (tensor<4xf32>) -> ()
+    stablehlo.return %x : tensor<4xf32>
+  }, {
+    stablehlo.return %x : tensor<4xf32>
+  }) {ATTRIBUTE} : (tensor<i1>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("attribute", ["", 'mhlo.frontend_attributes = {a = "b"}'])
+def test_effects_of_branches_occur_once_if_a_rewrite_is_refused(attribute):
+    module = read_module(BRANCHES.replace("ATTRIBUTE", attribute), make_context())
+    text = write_text(jxc.opt(module, "simplify"))
+    assert (" return %arg1" in text) == (not attribute)  # the rule applies without an annotation
+    assert text.count("@shown") == 1
+
+
 def test_rule_with_a_producer_is_tried_only_on_its_users():
     @rule(exact, producer=MulOp)
     def after_multiply(op: NegOp) -> ir.Value | None:

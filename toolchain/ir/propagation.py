@@ -13,17 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from .elementwise import is_elementwise
-from .locations import inline_calls
-from .module import functions, main_of, register_native_passes, walk
+from .module import functions, is_pure, main_of, register_native_passes, walk
 from .shardings import SHARDY, meshes_of
 from .shardy import run_shardy
 
 _NUMBER = "jxc.number"
 _PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
+_AS_XLA_IMPORTS = (  # XLA folds ops of MHLO as it reads a module, then inlines the calls
+    "stablehlo-legalize-to-hlo,func.func(canonicalize),hlo-legalize-to-stablehlo,"
+    "inline{default-pipeline=},symbol-dce,"
+)
 _LEFT_OUT = r"(func\.func\()?sdy-(insert-explicit-reshards|save-module)(\{[^{}]*\})?\)?,"
 
 
@@ -153,14 +156,19 @@ def propagated(module: ir.Operation) -> ir.Module:
     return run_shardy(copy, _passes(module.context))
 
 
-def _passes(context: ir.Context) -> str:
+def _passes(context: ir.Context, before: str = "") -> str:
     """Shardy's propagation without its explicit reshards, which change no sharding of a value.
 
     They make invalid ops of some partial sums (jaxlib 0.10.2 and 0.12). The pipeline has a pass
     that is not registered by name, and writes files where it is told to.
+
+    Args:
+        context: of the module.
+        before: passes to run first, each followed by a comma.
     """
     register_native_passes()
-    return re.sub(_LEFT_OUT, "", str(PassManager.parse(_PROPAGATE, context)))
+    passes = re.sub(_LEFT_OUT, "", str(PassManager.parse(_PROPAGATE, context)))
+    return passes.replace("builtin.module(", f"builtin.module({before}", 1)
 
 
 def set_number(op: ir.OpView, number: int) -> None:
@@ -218,14 +226,28 @@ def argument_shardings(function: ir.OpView) -> list[sdy.TensorShardingAttr | Non
 def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr | None]:
     """The sharding that the propagation gives each result of @main, in a module that can.
 
-    It runs on a copy without calls, as XLA runs it. In jaxlib 0.12 it refuses calls of functions
-    that return partial sums.
+    It runs on what XLA runs it on, since a folded op or a call decides which of two shardings wins:
+    a module without calls, whose ops were folded before. In jaxlib 0.12 it refuses calls of
+    functions that return partial sums.
     """
-    inlined = module.clone(ip=False).operation
-    inline_calls(inlined)
-    copy = propagated(inlined)  # which owns @main
-    main = main_of(copy)
+    copy = module.clone(ip=False).operation
+    with module.context, ir.Location.unknown():
+        for op in walk(copy):
+            set_rule(op)
+        _fold_empty(copy)
+    found = run_shardy(copy, _passes(module.context, before=_AS_XLA_IMPORTS))
+    main = main_of(found)
     return [] if main is None else _in_dicts(main, "res_attrs")
+
+
+def _fold_empty(module: ir.Operation) -> None:
+    """Replace the results of ops that have no elements by constants, as XLA does."""
+    for op in [*walk(module)]:
+        kind = op.results[0].type if len(op.results) == 1 and is_pure(op) else None
+        if isinstance(kind, ir.RankedTensorType) and kind.has_static_shape and 0 in kind.shape:
+            with ir.InsertionPoint(op):
+                empty = hlo.constant(ir.Attribute.parse(f"dense<> : {kind}"))
+            op.results[0].replace_all_uses_with(empty)
 
 
 def restore_result_shardings(
@@ -233,12 +255,11 @@ def restore_result_shardings(
 ) -> None:
     """Write the shardings `wanted` on those results of @main that would now get others.
 
-    A result for which none is wanted gets one that splits no dimension.
+    A result for which none is wanted gets one that splits no dimension. What is written may move
+    further results, so the propagation runs again after it.
     """
-    found, main = main_result_shardings(module), main_of(module)
-    pairs = enumerate(zip(wanted, found, strict=False))
-    moved = [at for at, (old, new) in pairs if placement(old) != placement(new)]
-    if main is None or not moved:
+    main = main_of(module)
+    if main is None:
         return
     kinds = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
     given: list[dict[str, ir.Attribute]] = [{} for _ in kinds]
@@ -246,10 +267,16 @@ def restore_result_shardings(
         dicts = map(ir.DictAttr, ir.ArrayAttr(main.attributes["res_attrs"]))
         given = [{entry.name: entry.attr for entry in each} for each in dicts]
     mesh = next(iter(meshes_of(module)))
-    for at in moved:
-        if SHARDY not in given[at]:
+    while moved := [at for at in _moved(module, wanted) if SHARDY not in given[at]]:
+        for at in moved:
             given[at][SHARDY] = wanted[at] or unsplit(mesh, ir.RankedTensorType(kinds[at]).rank)
-    main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in given])
+        main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in given])
+
+
+def _moved(module: ir.Operation, wanted: Sequence[sdy.TensorShardingAttr | None]) -> list[int]:
+    """The results of @main that the propagation splits otherwise than `wanted`, by number."""
+    pairs = zip(wanted, main_result_shardings(module), strict=False)
+    return [at for at, (old, new) in enumerate(pairs) if placement(old) != placement(new)]
 
 
 Placement: TypeAlias = tuple[str, tuple[tuple[str, ...], ...], tuple[str, ...]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import math
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -19,6 +20,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from ..child import Child, ChildLost, serve
 from ..errors import JxcError
+from ._private import register_inliner
 from .module import make_context, register_native_passes, walk
 
 _LIMIT_S = 60.0  # of processor time for one request; a large training step takes below 1 s
@@ -30,7 +32,7 @@ class ShardyError(JxcError):
 
 
 def run_shardy(module: ir.Operation, passes: str) -> ir.Module:
-    """A copy of a module after native passes, without the values of its constants.
+    """A copy of a module after native passes, without the values of its large constants.
 
     Args:
         module: the module, which is not changed. Discardable attributes on its ops are kept.
@@ -73,13 +75,17 @@ def _client() -> _Client:
     return _Client()
 
 
+_MOST_ELEMENTS = 65_536  # of a constant whose values are sent: MLIR folds no larger ones
+
+
 def _written(module: ir.Operation) -> bytes:
-    """The bytecode of a module, with zeros for the values of its constants: they may be large."""
+    """The bytecode of a module, with one value for all elements of each large constant."""
     copy = module.clone(ip=False).operation
     with module.context:
         for op in walk(copy):
             if op.operation.name == "stablehlo.constant" and not _is_small(op):
-                op.attributes["value"] = _zeros(str(op.results[0].type)) or op.attributes["value"]
+                kind = str(op.results[0].type)
+                op.attributes["value"] = _of_one_value(kind) or op.attributes["value"]
     code = io.BytesIO()
     copy.write_bytecode(code)
     return code.getvalue()
@@ -90,13 +96,17 @@ def _is_small(op: ir.OpView) -> bool:
         value = op.attributes["value"]
     except TypeError:  # complex numbers, whose attribute the bindings cannot hold
         return True
-    return isinstance(value, ir.DenseElementsAttr) and value.is_splat
+    if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+        return True
+    size: int = math.prod(ir.RankedTensorType(op.results[0].type).shape)
+    return size <= _MOST_ELEMENTS
 
 
-def _zeros(kind: str) -> ir.Attribute | None:
-    for zero in ("0", "0.0"):
+def _of_one_value(kind: str) -> ir.Attribute | None:
+    """A constant of a type; None for Booleans. Nothing is folded for 3, as `x + 0` is for 0."""
+    for three in ("3", "3.0"):
         with suppress(ir.MLIRError):
-            return ir.Attribute.parse(f"dense<{zero}> : {kind}")
+            return ir.Attribute.parse(f"dense<{three}> : {kind}")
     return None
 
 
@@ -116,6 +126,7 @@ def main() -> None:
         nonlocal context
         if next(requests) % _MODULES_PER_CONTEXT == 0:
             context = make_context()
+            register_inliner(context)
         assert context is not None
         try:
             return "done", _transformed(*request, context)

@@ -58,11 +58,11 @@ class Guard:
             return True
         if not self._has_shardings:
             return _keeps_dimensions(op, built)
-        if self._fixes_index(op, built):
-            return False
-        self._forget(built)
-        before, after = Cone(dying(op), op.results), Cone(built, values)
         known = self._shardings
+        if known is None or _fixes_index(op, built, known):
+            return False
+        _forget(built, known)
+        before, after = Cone(dying(op), op.results), Cone(built, values)
         boundary = {*before.inputs, *after.inputs, *op.results}
         inner = [result for each in before.ops for result in each.results]
         if any(map(known.is_partial, [*boundary, *inner])):
@@ -70,37 +70,28 @@ class Guard:
         if not any(map(known.is_split, boundary)):
             return True
         if _keeps_dimensions(op, built):
-            self._record_alike(op, built)
+            _record_alike(op, built, known)
             return True
-        return self._compare(op, before, after)
-
-    def _fixes_index(self, op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
-        """Whether a rewrite makes constants that are a part of an index into a split value.
-
-        XLA makes a slice of a gather at a constant index, and the devices exchange its parts. For
-        a gather each device reads its own part, and the results are added up.
-        """
-        if not all(map(is_free, built)):
-            return False
-        return any(
-            isinstance(user, _INDEXING) and self._shardings.is_split(user.operands[0])
-            for user in users_of_function(op)
-        )
+        return self._compare(op, before, after, known)
 
     def parts(self, value: ir.Value, dim: int) -> int:
         """Into how many parts the devices split a dimension of a value; 1 if it is not known."""
-        if not self._has_shardings:
+        if not self._has_shardings or self._shardings is None:
             return 1
         split = self._shardings.split(value)
         return split[dim] if split else 1
 
     @cached_property
-    def _shardings(self) -> Shardings:
-        return Shardings(self._module)
+    def _shardings(self) -> Shardings | None:
+        """None if Shardy fails: on jaxlib 0.12 it does for calls that return partial sums."""
+        try:
+            return Shardings(self._module)
+        except ShardyError:
+            return None
 
-    def _compare(self, op: ir.OpView, before: Cone, after: Cone) -> bool:
-        wanted = [self._shardings.closed(result) for result in op.results]
-        trial = _Trial(self._module, self._shardings)
+    def _compare(self, op: ir.OpView, before: Cone, after: Cone, known: Shardings) -> bool:
+        wanted = [known.closed(result) for result in op.results]
+        trial = _Trial(self._module, known)
         try:
             trial.add("before", before, wanted, is_known=True)
             trial.add("main", after, wanted, is_known=False)
@@ -113,23 +104,39 @@ class Guard:
             for value, sharding in zip(
                 after.ops[number].results, result_shardings(copy), strict=True
             ):
-                self._shardings.set(value, sharding)
+                known.set(value, sharding)
         return True
 
-    def _forget(self, built: Sequence[ir.OpView]) -> None:
-        """Values that are built anew may have the addresses of erased ones."""
-        for op in built:
-            for each in [op, *(walk(op) if has_regions(op) else ())]:
-                blocks = [block for region in each.regions for block in region.blocks]
-                arguments = [value for block in blocks for value in block.arguments]
-                for value in [*each.results, *arguments]:
-                    self._shardings.set(value, None)
 
-    def _record_alike(self, op: ir.OpView, built: Sequence[ir.OpView]) -> None:
-        sharding, shape = self._shardings.of(op.results[0]), _shape(op.results[0])
-        for each in built:
-            if not is_free(each) and _shape(each.results[0]) == shape:
-                self._shardings.set(each.results[0], sharding)
+def _fixes_index(op: ir.OpView, built: Sequence[ir.OpView], known: Shardings) -> bool:
+    """Whether a rewrite makes constants that are a part of an index into a split value.
+
+    XLA makes a slice of a gather at a constant index, and the devices exchange its parts. For a
+    gather each device reads its own part, and the results are added up.
+    """
+    if not all(map(is_free, built)):
+        return False
+    return any(
+        isinstance(user, _INDEXING) and known.is_split(user.operands[0])
+        for user in users_of_function(op)
+    )
+
+
+def _forget(built: Sequence[ir.OpView], known: Shardings) -> None:
+    """Values that are built anew may have the addresses of erased ones."""
+    for op in built:
+        for each in [op, *(walk(op) if has_regions(op) else ())]:
+            blocks = [block for region in each.regions for block in region.blocks]
+            arguments = [value for block in blocks for value in block.arguments]
+            for value in [*each.results, *arguments]:
+                known.set(value, None)
+
+
+def _record_alike(op: ir.OpView, built: Sequence[ir.OpView], known: Shardings) -> None:
+    sharding, shape = known.of(op.results[0]), _shape(op.results[0])
+    for each in built:
+        if not is_free(each) and _shape(each.results[0]) == shape:
+            known.set(each.results[0], sharding)
 
 
 class _Unknown(Exception):

@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ..errors import JxcError
@@ -150,12 +151,14 @@ class Worklist:
                 if values is None:
                     continue
                 self._live.register()
-                built = self._built_for(values)
+                effects, built = self._keeping_effects(op), self._built_for(values)
                 if self._is_allowed(rule, op, values, built):
                     break
+                self._discard([*effects, *built])
             else:
                 return ()
         if self._is_annotated(op):
+            self._discard([*effects, *built])
             return ()
         tally.hits += 1
         self._rewrites += 1
@@ -172,16 +175,17 @@ class Worklist:
     def _is_allowed(
         self, rule: Rule, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[_Handle]
     ) -> bool:
-        """Whether a rewrite adds no communication, nor is skipped; if not, erases what it built."""
+        """Whether a rewrite adds no communication, nor is skipped."""
         is_free = self._guard is None or self._guard.allows(op, values, [e[0] for e in built])
-        if is_free and (self._observer is None or self._is_carried_out(rule, op)):
-            return True
+        return is_free and (self._observer is None or self._is_carried_out(rule, op))
+
+    def _discard(self, built: Sequence[_Handle]) -> None:
+        """Erase what a rule built."""
         left = list(built)
         while unused := [each for each in left if not any(map(is_used, each[0].results))]:
             for handle in unused:
                 self._live.erase(handle)
             left = [each for each in left if self._live.has(each)]
-        return False
 
     def _is_carried_out(self, rule: Rule, op: ir.OpView) -> bool:
         """Whether the observer lets a rewrite happen; others are not shown to it."""
@@ -211,6 +215,13 @@ class Worklist:
             raise
         finally:
             tally.seconds += perf_counter() - start
+
+    def _keeping_effects(self, op: ir.OpView) -> list[_Handle]:
+        """The new ops without results, which a rule builds where branches of `op` have effects."""
+        if not isinstance(op, hlo.IfOp | hlo.CaseOp | hlo.WhileOp):
+            return []
+        ops = [each for each in op.operation.block.operations if not len(each.results)]
+        return [self._live.handle(each) for each in ops if not self._live.is_registered(each)]
 
     def _built_for(self, values: Sequence[ir.Value]) -> list[_Handle]:
         """The new ops among the producers of `values`, users before producers."""
@@ -319,13 +330,18 @@ class _LiveOps:
         op.operation.erase()
 
 
-_NO_RESULTS = 0  # stands for the address of every op without results: no rule replaces one
+_NO_RESULTS = 0  # stands for the address of each other op: no rule replaces or builds one
 
 
 def _address(op: ir.OpView) -> int:
-    """The address of the results of `op`. (The hash of an op is that of its contents.)"""
-    results = op.results
-    return hash(results[0]) if len(results) else _NO_RESULTS
+    """The address of the results of `op`, or of its block if it only has effects.
+
+    (The hash of an op is that of its contents.)
+    """
+    if len(results := op.results):
+        return hash(results[0])
+    blocks = list(op.regions[0].blocks) if has_regions(op) else []
+    return hash(blocks[0]) if blocks else _NO_RESULTS
 
 
 _GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
