@@ -69,7 +69,7 @@ def compare_calls(
     expected, found = (_leaves(each(*args, **kwargs)) for each in (reference, other))
 
     def moved(draw: int) -> list[np.ndarray]:
-        near, near_kwargs = jax.tree.map(lambda leaf: _moved(leaf, draw), (args, kwargs))
+        near, near_kwargs = jax.tree.map(lambda leaf: moved_leaf(leaf, draw), (args, kwargs))
         return _leaves(reference(*near, **near_kwargs))
 
     return deviation_of(expected, map(moved, range(DRAWS)), found)
@@ -132,16 +132,16 @@ def _leaves(tree: Any) -> list[np.ndarray]:
 
 def numbers_of(array: Any) -> np.ndarray:
     """The numbers of an array; of random keys, those that make them up."""
-    return np.asarray(jax.random.key_data(array) if is_key(array) else array)
+    return np.asarray(jax.random.key_data(array) if _is_key(array) else array)
 
 
-def is_key(array: Any) -> bool:
-    """Whether it is an array of random keys."""
+def _is_key(array: Any) -> bool:
     return bool(jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
-def _moved(leaf: Any, draw: int) -> Any:
-    if not hasattr(leaf, "dtype") or is_key(leaf):
+def moved_leaf(leaf: Any, draw: int) -> Any:
+    """The numbers of an array, each moved by one ulp; keys and what is no array stay themselves."""
+    if not hasattr(leaf, "dtype") or _is_key(leaf):
         return leaf
     array = np.asarray(leaf)
     with np.errstate(all="ignore"):

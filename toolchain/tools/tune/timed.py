@@ -30,8 +30,7 @@ from ...backend.targets.build import build
 from ...backend.timing import time_ratio
 from ...backend.tuning import FirstCall, NotTuned
 from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
-from ...check.deviation import DRAWS, deviation_of, is_key, numbers_of
-from ...check.judge import moved_by_ulp
+from ...check.deviation import DRAWS, deviation_of, moved_leaf, numbers_of
 from ...ir import clone_module
 from ...pipeline import PipelineReport
 from ...source import warn_user
@@ -249,7 +248,7 @@ class _Tuner(Trials):
         """The results of plain JAX on arguments one ulp away, each computed when it is needed."""
         for draw in range(DRAWS):
             if draw == len(self._moved):
-                moved = [_moved_by_ulp(array, draw) for array in self.call.fresh()]
+                moved = [_moved(array, draw) for array in self.call.fresh()]
                 work = partial(self._results, plain, moved)
                 self._moved.append(self._bounded(plain.candidate, work, limit))
             yield self._moved[draw]
@@ -393,9 +392,6 @@ def _sample(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1)[::step].copy()
 
 
-def _moved_by_ulp(array: Any, draw: int) -> Any:
-    if is_key(array):
-        return array
-    value = np.asarray(array)
-    with np.errstate(all="ignore"):
-        return _private.placed_like(moved_by_ulp(value, draw).astype(value.dtype), array)
+def _moved(array: Any, draw: int) -> Any:
+    moved = moved_leaf(array, draw)
+    return array if moved is array else _private.placed_like(moved, array)
