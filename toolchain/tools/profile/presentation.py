@@ -187,9 +187,9 @@ def _notes(profile: Profile) -> Iterator[str]:
     yield ""
     if any(piece.fraction < 1 for piece in profile.pieces):
         yield "~ a kernel has ops of several lines: its time is divided by the cost model"
-    bound = "" if profile.is_overhead_measured else "at least "
+    estimate = "" if profile.is_overhead_measured else ", an estimate that small kernels exceed"
     yield (
         f"recording: {show_count(profile.trace.events)} events, {show_bytes(profile.trace.bytes)}; "
-        f"running took {bound}{profile.overhead:.2f} times as long as without"
+        f"running took {profile.overhead:.2f} times as long as without{estimate}"
     )
     yield from profile.notes
