@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from jxc.source import SourceLine
+from jxc.tools.profile import changes
 from jxc.tools.profile.presentation import about_steps, as_text
 from jxc.tools.profile.profile import Piece, Profile, ProfiledStep
 from jxc.tools.profile.programs import Origin
@@ -345,3 +348,46 @@ def test_sentences_on_one_row_and_one_step():
     warm_up = ProfiledStep("train", 0, 1.0, 0.0, True)
     assert [*about_steps([warm_up])] == ["steps 'train': 1, which compiled something"]
     assert [*about_steps([warm_up] * 2)] == ["steps 'train': 2, all of which compiled something"]
+
+
+def test_column_of_o2_is_left_out_where_no_row_changed():
+    origin = Origin(SourceLine("/a.py", 1), "", ())
+    same = Profile("a.py", 3.0, {"Python": 3.0}, [Piece("Python", origin, 3.0)])
+    key = (same.pieces[0].program, str(origin.line))
+    text = as_text(same.with_o2({key: 1.0}), plain=True)
+    assert "none of these rows changed beyond noise with O2\n" in text
+    assert "with O2" not in text.partition("roofline")[2].partition("\n")[0]
+    text = as_text(same.with_o2({key: 0.5}), plain=True)
+    assert "with O2" in text.partition("roofline")[2].partition("\n")[0]
+    assert "beyond noise" not in text
+
+
+def test_estimated_cost_of_recording_is_called_an_estimate():
+    estimated = Profile("a.py", 3.0, {"Python": 3.0}, [], overhead=1.5)
+    said = "an estimate that small kernels exceed"
+    assert said in " ".join(as_text(estimated, plain=True).split())
+    measured = replace(estimated, is_overhead_measured=True)
+    assert said not in " ".join(as_text(measured, plain=True).split())
+
+
+def test_sentence_says_that_no_line_changed_with_o2(monkeypatch):
+    class Versions:
+        ratio = 1.0
+
+        def __init__(self, module):
+            pass
+
+        def compare(self, record):
+            return "ran as fast as without", {"/a.py:1": self.ratio}
+
+    origin = Origin(SourceLine("/a.py", 1), "", ())
+    piece = replace(Piece("device work", origin, 3.0), program="jit_f(1)")
+    found = Profile("a.py", 3.0, {"device work": 3.0}, [piece])
+    found.trace.modules["jit_f(1)"] = b""
+    monkeypatch.setattr(changes, "_measurable", lambda *_: SimpleNamespace(module=None))
+    monkeypatch.setattr(changes._private, "hlo_text", lambda _: "")
+    monkeypatch.setattr(changes, "_Versions", Versions)
+    said = "no line changed beyond noise with O2"
+    assert said in changes.with_measurements(found, [], None, None).notes
+    Versions.ratio = 0.5
+    assert said not in changes.with_measurements(found, [], None, None).notes

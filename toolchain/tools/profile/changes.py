@@ -75,6 +75,8 @@ def with_measurements(
             notes.append(f"with {_PIPELINE}, {row.name} {note}")
             ratios |= {(row.name, line): ratio for line, ratio in changed.items()}
     is_other = any(ratio != 1 for ratio in ratios.values())
+    if notes and not is_other:
+        notes.append(f"no line changed beyond noise with {_PIPELINE}")
     profile = replace(profile, notes=[*profile.notes, *notes])
     return profile.with_o2(ratios if is_other else {})
 

@@ -123,7 +123,8 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
     shown = rows if most is None else large[:most]
     if not shown:
         return
-    has_o2 = any(row.o2_seconds is not None for row in shown)
+    o2 = [(row.seconds, row.o2_seconds) for row in shown if row.o2_seconds is not None]
+    has_o2 = any(show_seconds(before) != show_seconds(after) for before, after in o2)
     is_wide = console.width >= _WIDE
     names = ["share", "time", "calls", "each", *(["flops", "bytes"] if is_wide else []), "roofline"]
     names += ["with O2"] * has_o2
@@ -145,6 +146,8 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
         them = "it" if len(left) == 1 else "them"
         more = f"{counted(len(left), 'more row')}: {seconds}; --all prints {them}"
         console.print(Text(more, style="dim"))
+    if o2 and not has_o2:
+        console.print(Text("none of these rows changed beyond noise with O2", style="dim"))
 
 
 def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
@@ -184,9 +187,9 @@ def _notes(profile: Profile) -> Iterator[str]:
     yield ""
     if any(piece.fraction < 1 for piece in profile.pieces):
         yield "~ a kernel has ops of several lines: its time is divided by the cost model"
-    about = "" if profile.is_overhead_measured else "about "
+    estimate = "" if profile.is_overhead_measured else ", an estimate that small kernels exceed"
     yield (
         f"recording: {show_count(profile.trace.events)} events, {show_bytes(profile.trace.bytes)}; "
-        f"running took {about}{profile.overhead:.2f} times as long as without"
+        f"running took {profile.overhead:.2f} times as long as without{estimate}"
     )
     yield from profile.notes
