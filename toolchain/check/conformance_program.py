@@ -22,6 +22,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from ..ir import clone_module, functions, make_context, read_module
+from ..ir.locations import INLINE
 from ..ir.module import main_of, terminator
 from ..ir.values import is_used
 from ..pipeline.native import run_native
@@ -175,7 +176,7 @@ def read_program(
     tested = _returning(source, lambda block: [op.operands[0] for op in _checks(block)])
     block = _main_block(tested)
     if not any(_target(op) == "inputs" for op in block.operations):
-        run_native("inline{default-pipeline=},symbol-dce", tested)
+        run_native(INLINE, tested)
     inputs = _values(_returning(tested, _inputs), run)
     for value in _inputs(block):
         value.replace_all_uses_with(block.add_argument(value.type, value.location))

@@ -16,6 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..ir import clone_module, read_module
+from ..ir.locations import INLINE
 from ..pipeline import Pipeline, run_pipeline
 from ..pipeline.native import run_native
 from ..rewrite import PassContext, exact
@@ -71,7 +72,7 @@ def check_in_place(
         given: arguments of @main to run with as well.
     """
     program = clone_module(module)
-    run_native("inline{default-pipeline=},symbol-dce", program)
+    run_native(INLINE, program)
     recorder = Recorder(program, MOST_REWRITES, OF_ONE_RULE)
     with record_rewrites(recorder):
         applied = sum(run_pipeline(program, pipeline, context).hits.values())

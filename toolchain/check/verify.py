@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, walk
+from ..ir.locations import INLINE
 from ..pipeline import (
     Pipeline,
     PipelineLike,
@@ -283,7 +284,7 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
         module: has one function, @main.
     """
     inlined = clone_module(module)
-    run_native("inline{default-pipeline=},symbol-dce", inlined)
+    run_native(INLINE, inlined)
     if is_dynamic(module) or sum(1 for _ in walk(module.operation)) > _MOST_OPS:
         return
     kinds = [k for k in main_type(module).inputs if isinstance(k, ir.RankedTensorType)]

@@ -166,7 +166,8 @@ def _named(entry: str) -> Iterator[str]:
 
 # Inlining, which changes locations
 
-_INLINE = "builtin.module(inline{default-pipeline=},symbol-dce)"
+INLINE = "inline{default-pipeline=},symbol-dce"
+"""The passes that inline every call, and remove the functions that were called."""
 
 
 def inline_calls(module: ir.Operation) -> None:
@@ -175,7 +176,7 @@ def inline_calls(module: ir.Operation) -> None:
         return
     register_native_passes()
     register_inliner(module.context)
-    passmanager.PassManager.parse(_INLINE, module.context).run(module)
+    passmanager.PassManager.parse(f"builtin.module({INLINE})", module.context).run(module)
     restore_name_stacks(module)
 
 

@@ -17,6 +17,7 @@ from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from .elementwise import is_elementwise
+from .locations import INLINE
 from .module import functions, is_pure, main_of, register_native_passes, walk
 from .shardings import SHARDY, meshes_of
 from .shardy import run_shardy
@@ -24,8 +25,7 @@ from .shardy import run_shardy
 _NUMBER = "jxc.number"
 _PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
 _AS_XLA_IMPORTS = (  # XLA folds ops of MHLO as it reads a module, then inlines the calls
-    "stablehlo-legalize-to-hlo,func.func(canonicalize),hlo-legalize-to-stablehlo,"
-    "inline{default-pipeline=},symbol-dce,"
+    f"stablehlo-legalize-to-hlo,func.func(canonicalize),hlo-legalize-to-stablehlo,{INLINE},"
 )
 _LEFT_OUT = r"(func\.func\()?sdy-(insert-explicit-reshards|save-module)(\{[^{}]*\})?\)?,"
 
@@ -266,8 +266,8 @@ def restore_result_shardings(
     if "res_attrs" in main.attributes:
         dicts = map(ir.DictAttr, ir.ArrayAttr(main.attributes["res_attrs"]))
         given = [{entry.name: entry.attr for entry in each} for each in dicts]
-    mesh = next(iter(meshes_of(module)))
     while moved := [at for at in _moved(module, wanted) if SHARDY not in given[at]]:
+        mesh = next(iter(meshes_of(module)))
         for at in moved:
             given[at][SHARDY] = wanted[at] or unsplit(mesh, ir.RankedTensorType(kinds[at]).rank)
         main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in given])

@@ -27,6 +27,7 @@ from ..ir import (
     write_bytecode,
 )
 from ..ir.elementwise import is_elementwise
+from ..ir.locations import INLINE
 from ..pipeline.native import run_native
 from .axes import Label, adds_zero, parts_of
 from .declare import Alternative, ArrayInput, Declaration, Search
@@ -328,7 +329,7 @@ def _after(value: ir.Value) -> ir.OpView:
 
 def _add(module: ir.Module, traced: ir.Module, name: str) -> Function:
     """Copy the functions of a traced module into `module`, as private ones."""
-    run_native("inline{default-pipeline=},symbol-dce", traced)
+    run_native(INLINE, traced)
     taken, renamed = set(functions(module)), {}
     for each in functions(traced):
         wanted = name if each == "main" else f"{name}_{each}"

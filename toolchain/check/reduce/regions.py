@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import functions, walk
+from ...ir.locations import INLINE
 from ...ir.module import terminator
 from ...ir.values import is_used
 from ...pipeline.native import run_native
@@ -47,7 +48,7 @@ def _changes(edit: Callable[[ir.Module], None], search: Search) -> bool:
 def inline_calls(search: Search) -> None:
     """Inline calls where that makes the program smaller."""
     if len(functions(search.module)) > 1:
-        search.attempt(lambda m: run_native("inline{default-pipeline=},symbol-dce", m))
+        search.attempt(lambda m: run_native(INLINE, m))
 
 
 def promote_functions(search: Search) -> None:
