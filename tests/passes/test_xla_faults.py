@@ -17,7 +17,7 @@ from jxc.passes.workarounds.faults import CHECKED, FAULTS
 from jxc.pipeline import LEVELS
 from jxc.pipeline.library import our_passes
 
-from .xla_faults import PROGRAMS
+from .xla_faults import BESIDE, PROGRAMS, name_of
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = jaxlib.version.__version__
@@ -54,12 +54,12 @@ def test_plain_xla_has_the_faults_that_are_listed(fault):
 
 @pytest.mark.parametrize("level", ["O1", "O2"])
 def test_levels_avoid_the_faults(level):
-    names = [fault.name for fault in FAULTS]
+    names = [name_of(program) for program in (*PROGRAMS, *BESIDE)]
     assert run(level, *names) == dict.fromkeys(names, "right")
 
 
 def test_each_fault_has_a_program_and_a_rule_of_the_levels():
-    assert [p.__name__.replace("_", "-") for p in PROGRAMS] == [fault.name for fault in FAULTS]
+    assert [name_of(program) for program in PROGRAMS] == [fault.name for fault in FAULTS]
     (workarounds,) = (each for each in our_passes() if each.name == "workarounds")
     assert {rule.name for rule in workarounds.rules} == {fault.rule for fault in FAULTS}
     assert all("workarounds" in LEVELS[level] for level in ("O1", "O2", "O3"))
