@@ -53,11 +53,15 @@ def reduce_over_nothing(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
 
 
 def _combined_once(
-    op: hlo.ReduceOp | hlo.ReduceWindowOp, inputs: Iterable[ir.Value], shape: Sequence[int]
+    op: hlo.ReduceOp | hlo.ReduceWindowOp,
+    inputs: Iterable[ir.Value],
+    shape: Sequence[int],
+    *,
+    keep_zero: bool = False,
 ) -> Sequence[ir.Value]:
     """The body of `op`, in place, on the initial values and `inputs` of that shape."""
     starts = [build.broadcast(value, shape, []) for value in op.init_values]
-    return inline(op, [*starts, *inputs], shape)
+    return inline(op, [*starts, *inputs], shape, keep_zero=keep_zero)
 
 
 @rule(exact)
@@ -278,6 +282,6 @@ def reduce_window_of_one(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
         return None
     strides = list(op.window_strides or [1])
     if all(step == 1 for step in strides):
-        return _combined_once(op, op.inputs, shape)
+        return _combined_once(op, op.inputs, shape, keep_zero=True)
     sliced = (hlo.slice(x, [0] * len(shape), shape_of(x), strides) for x in op.inputs)
-    return _combined_once(op, sliced, shape)
+    return _combined_once(op, sliced, shape, keep_zero=True)

@@ -8,7 +8,7 @@ element in 300, 299 is 43 in ui8. In range are then other updates than StableHLO
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -47,16 +47,14 @@ def widen_update_index(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
 
 @rule(exact)
 def widen_scatter_index(op: hlo.ScatterOp) -> hlo.ScatterOp | None:
-    """scatter(x, i, u) -> scatter(x, convert(i), u), if the type of i cannot hold the last start.
+    """scatter(x, i, u) -> scatter(x, convert(i), u), if the type of i cannot hold a last start.
 
-    Of a window of one element, which starts last.
+    XLA computes the last starts along all dimensions of x, with an index or without.
     """
-    shape = static_shape(op.inputs[0], op.scatter_indices)
+    shape = static_shape(op.inputs[0], op.scatter_indices, op.updates[0])
     if shape is None:
         return None
-    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
-    indexed = numbers.scattered_dims_to_operand_dims
-    wide = _wide_enough(op.scatter_indices, (shape[dim] - 1 for dim in indexed))
+    wide = _wide_enough(op.scatter_indices, map(operator.sub, shape, _windows(op)))
     if wide is None:
         return None
     made = hlo.ScatterOp(
@@ -70,3 +68,13 @@ def widen_scatter_index(op: hlo.ScatterOp) -> hlo.ScatterOp | None:
     )
     copy_regions(op, made)
     return made
+
+
+def _windows(op: hlo.ScatterOp) -> Iterator[int]:
+    """The extent of a window of updates along each dimension of the operand."""
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    updates = shape_of(op.updates[0])
+    extents = iter([updates[dim] for dim in numbers.update_window_dims])
+    ones = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
+    for dim in range(len(shape_of(op.inputs[0]))):
+        yield 1 if dim in ones else next(extents)

@@ -1,27 +1,29 @@
-"""Windows over cropped or dilated operands, as windows over a slice, or with a pad after them.
+"""Windows of one element, windows over cropped operands, and windows over dilated ones.
 
-XLA replaces a window of ones by its operand and ignores that negative padding crops it: the shapes
-differ, and its check ends the process. It merges a `pad` that crops into the padding of the window
-after it, and adds the two. Its library for reductions ignores the dilation of an operand along
-dimensions in which the window has one element and moves by one.
+XLA replaces a window of ones by its operand: of a scalar without the initial value, of a sum from
+0.0 with -0.0 in it. Where negative padding crops the operand, the shapes differ, and a check of XLA
+ends the process. XLA merges a `pad` that crops into the padding of the window after it, and adds
+the two. Its library for reductions ignores the dilation of an operand along dimensions in which the
+window has one element and moves by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, static_shape, users
+from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
-from .._shared.reduce_body import combiner_of, is_idempotent, is_neutral_start
+from .._shared.reduce_body import can_inline, combiner_of, inline, is_idempotent, is_neutral_start
 from .._shared.region import copy_regions
 from .._shared.window import WindowAxis, axes_of_window, pad
+
+_INLINED_OPS = 16  # of a body
 
 
 class _Crop(NamedTuple):
@@ -48,25 +50,12 @@ def _crop(size: int, low: int, high: int, dilation: int) -> _Crop | None:
     return _Crop(range(first, last + 1), before, after)
 
 
-def _crops(
-    sizes: Sequence[int], low: Sequence[int], high: Sequence[int], dilations: Sequence[int]
-) -> list[_Crop] | None:
-    """A crop for each dimension; None if there is no negative padding, or nothing is left."""
-    if not any(number < 0 for number in (*low, *high)):
-        return None
-    found = [_crop(*each) for each in zip(sizes, low, high, dilations, strict=True)]
-    known = [crop for crop in found if crop is not None]
-    return known if len(known) == len(found) else None
-
-
-def _window_over(
-    op: hlo.ReduceWindowOp, inputs: Sequence[ir.Value], axes: Sequence[WindowAxis]
-) -> hlo.ReduceWindowOp:
-    """The window of `op` over other operands, with padding, base dilation and result of `axes`."""
+def _with_axes(op: hlo.ReduceWindowOp, axes: Sequence[WindowAxis]) -> hlo.ReduceWindowOp:
+    """`op` with the padding, the base dilation and the extents of `axes`."""
     shape = [axis.out for axis in axes]
     made = hlo.ReduceWindowOp(
         [ir.RankedTensorType.get(shape, element_type(result)) for result in op.results],
-        inputs,
+        op.inputs,
         op.init_values,
         op.window_dimensions,
         window_strides=op.window_strides,
@@ -85,19 +74,27 @@ def _padding(axes: Sequence[WindowAxis]) -> ir.Attribute:
 
 
 @rule(exact)
-def crop_before_window(op: hlo.ReduceWindowOp) -> hlo.ReduceWindowOp | None:
-    """reduce_window(x) with negative padding -> reduce_window(slice(x)) without it."""
-    if (axes := axes_of_window(op)) is None:
+def window_of_ones_to_body(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
+    """reduce_window(x, init) -> f(init, slice(pad(x, init))), for windows of one element.
+
+    For bodies f of elementwise ops. Not for strides alone, with which XLA keeps f.
+    """
+    axes = axes_of_window(op)
+    if axes is None or any(axis.window > 1 for axis in axes) or not can_inline(op, _INLINED_OPS):
         return None
-    crops = _crops(*zip(*((a.size, a.low, a.high, a.base_dilation) for a in axes), strict=True))
-    if crops is None:
+    is_padded, outs = any(axis.is_padded for axis in axes), [axis.out for axis in axes]
+    if 0 in outs or (not is_padded and any(axis.stride > 1 for axis in axes)):
         return None
-    kept = {dim: crop.kept for dim, crop in enumerate(crops)}
-    inputs = [build.slice_along(x, kept) for x in op.inputs]
-    cropped = [
-        replace(axis, low=crop.low, high=crop.high) for axis, crop in zip(axes, crops, strict=True)
+    kept = {
+        dim: range(0, (axis.out - 1) * axis.stride + 1, axis.stride)
+        for dim, axis in enumerate(axes)
+    }
+    elements = [
+        build.slice_along(pad(x, axes, range(len(axes)), init), kept)
+        for x, init in zip(op.inputs, op.init_values, strict=True)
     ]
-    return _window_over(op, inputs, cropped)
+    starts = [build.broadcast(init, outs) for init in op.init_values]
+    return inline(op, [*starts, *elements], outs, keep_zero=True)
 
 
 @rule(exact, targets=("cpu",))
@@ -107,7 +104,7 @@ def dilate_after_window(op: hlo.ReduceWindowOp) -> ir.Value | None:
     Along dimensions in which the window has one element and moves by one.
     """
     axes, name = axes_of_window(op), combiner_of(op)
-    if axes is None or name is None:
+    if axes is None or name is None or all(axis.window == 1 for axis in axes):
         return None
     value = op.init_values[0]
     if not is_neutral_start(name, value) and not is_idempotent(name, value):
@@ -123,19 +120,26 @@ def dilate_after_window(op: hlo.ReduceWindowOp) -> ir.Value | None:
         axis if is_later else WindowAxis(axis.out, 1, axis.out)
         for axis, is_later in zip(axes, later, strict=True)
     ]
-    return pad(_window_over(op, op.inputs, plain).results[0], padded, range(len(axes)), value)
+    return pad(_with_axes(op, plain).results[0], padded, range(len(axes)), value)
 
 
 @rule(exact)
 def crop_before_pad(op: hlo.PadOp) -> ir.Value | None:
-    """pad(x) with negative padding -> pad(slice(x)), in front of a window or a convolution."""
+    """pad(x) with negative padding -> pad(slice(x)), in front of a window or a convolution.
+
+    If nothing is left of x, the result is the padding value.
+    """
     shape = static_shape(op.operand)
     if shape is None or not _is_windowed(op.result):
         return None
-    dilations = [between + 1 for between in op.interior_padding]
-    crops = _crops(shape, list(op.edge_padding_low), list(op.edge_padding_high), dilations)
-    if crops is None:
+    low, high = list(op.edge_padding_low), list(op.edge_padding_high)
+    if not any(number < 0 for number in (*low, *high)):
         return None
+    dilations = [between + 1 for between in op.interior_padding]
+    found = [_crop(*each) for each in zip(shape, low, high, dilations, strict=True)]
+    crops = [crop for crop in found if crop is not None]
+    if len(crops) < len(found):
+        return build.broadcast(op.padding_value, shape_of(op.result))
     x = build.slice_along(op.operand, {dim: crop.kept for dim, crop in enumerate(crops)})
     low, high = ([getattr(crop, side) for crop in crops] for side in ("low", "high"))
     return hlo.pad(x, op.padding_value, low, high, op.interior_padding)

@@ -100,7 +100,7 @@ def splat_attr(value: ir.Value) -> ir.Attribute | None:
     cannot hold.
     """
     op = value.owner
-    if isinstance(op, hlo.BroadcastInDimOp):
+    while isinstance(op, hlo.BroadcastInDimOp):
         op = op.operand.owner
     if not isinstance(op, hlo.ConstantOp) or is_complex(op.result):
         return None

@@ -34,6 +34,29 @@ func.func @widen_scatter_index(%x: tensor<129xf32>, %i: tensor<2x1xi8>, %u: tens
   return %y : tensor<129xf32>
 }
 
+// Along the dimension without an index, the last start of one row is 128.
+// CHECK-LABEL: func.func @widen_scatter_index_of_another_dimension(
+// CHECK: stablehlo.convert {{.*}} : (tensor<1xi8>) -> tensor<1xi32>
+func.func @widen_scatter_index_of_another_dimension(%x: tensor<129x2xi32>, %i: tensor<1xi8>, %u: tensor<1xi32>) -> tensor<129x2xi32> {
+  %y = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<129x2xi32>, tensor<1xi8>, tensor<1xi32>) -> tensor<129x2xi32>
+  return %y : tensor<129x2xi32>
+}
+
+// A window spans that dimension: it starts at 0.
+// CHECK-LABEL: func.func @widen_scatter_index_not_of_whole_windows(
+// CHECK-NOT: stablehlo.convert
+// CHECK: return
+func.func @widen_scatter_index_not_of_whole_windows(%x: tensor<129x2xi32>, %i: tensor<1xi8>, %u: tensor<129xi32>) -> tensor<129x2xi32> {
+  %y = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<129x2xi32>, tensor<1xi8>, tensor<129xi32>) -> tensor<129x2xi32>
+  return %y : tensor<129x2xi32>
+}
+
 // The last index is 127, which i8 holds.
 // CHECK-LABEL: func.func @widen_scatter_index_not_of_wide_enough(
 // CHECK-NOT: stablehlo.convert
@@ -49,30 +72,31 @@ func.func @widen_scatter_index_not_of_wide_enough(%x: tensor<128xf32>, %i: tenso
 
 // -----
 
-// CHECK-LABEL: func.func @crop_before_window(
+// CHECK-LABEL: func.func @window_of_ones_to_body(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>
-// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:8, 0:3] : (tensor<8x4xf32>) -> tensor<7x3xf32>
-// CHECK: "stablehlo.reduce_window"(%[[S]],
-// CHECK-SAME{LITERAL}: padding = dense<[[0, 2], [0, 0]]>
-func.func @crop_before_window(%x: tensor<8x4xf32>) -> tensor<9x3xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 1>, padding = dense<[[-1, 2], [0, -1]]> : tensor<2x2xi64>}> ({
+// CHECK-DAG: %[[ONE:[a-z0-9_]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[ONE]], low = [-1, 0], high = [2, -1], interior = [0, 2]
+// CHECK-DAG: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:9:2, 0:9]
+// CHECK-DAG: %[[INIT:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ONE]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[INIT]], %[[S]]
+// CHECK: return %[[R]]
+func.func @window_of_ones_to_body(%x: tensor<8x4xf32>) -> tensor<5x9xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %one) <{base_dilations = array<i64: 1, 3>, window_strides = array<i64: 2, 1>, window_dimensions = array<i64: 1, 1>, padding = dense<[[-1, 2], [0, -1]]> : tensor<2x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
-  }) : (tensor<8x4xf32>, tensor<f32>) -> tensor<9x3xf32>
-  return %y : tensor<9x3xf32>
+  }) : (tensor<8x4xf32>, tensor<f32>) -> tensor<5x9xf32>
+  return %y : tensor<5x9xf32>
 }
 
-// Of x 0 0 y 0 0 z, a position is left in front of y, and two behind it.
-// CHECK-LABEL: func.func @crop_before_window_of_dilated(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
-// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:2]
-// CHECK: "stablehlo.reduce_window"(%[[S]],
-// CHECK-SAME{LITERAL}: padding = dense<[[1, 2]]>
-func.func @crop_before_window_of_dilated(%x: tensor<3xf32>) -> tensor<3xf32> {
+// The sum of -0.0 from 0.0 is 0.0.
+// CHECK-LABEL: func.func @window_of_ones_to_body_keeps_zero(
+// CHECK: stablehlo.compare EQ
+// CHECK: stablehlo.select
+func.func @window_of_ones_to_body_keeps_zero(%x: tensor<3xf32>) -> tensor<3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{base_dilations = array<i64: 3>, window_dimensions = array<i64: 2>, padding = dense<[[-2, -1]]> : tensor<1x2xi64>}> ({
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
@@ -80,17 +104,41 @@ func.func @crop_before_window_of_dilated(%x: tensor<3xf32>) -> tensor<3xf32> {
   return %y : tensor<3xf32>
 }
 
-// Only padding is left.
-// CHECK-LABEL: func.func @crop_before_window_not_of_nothing(
-// CHECK-NOT: stablehlo.slice
-// CHECK: return
-func.func @crop_before_window_not_of_nothing(%x: tensor<2xf32>) -> tensor<2xf32> {
+// CHECK-LABEL: func.func @window_of_ones_to_body_of_a_scalar(
+// CHECK: stablehlo.multiply
+// CHECK: stablehlo.tanh
+func.func @window_of_ones_to_body_of_a_scalar(%x: tensor<f32>, %init: tensor<f32>) -> tensor<f32> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = stablehlo.multiply %a, %b : tensor<f32>
+    %t = stablehlo.tanh %p : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// XLA computes the body of windows that only stride.
+// CHECK-LABEL: func.func @window_of_ones_to_body_not_of_strides(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_ones_to_body_not_of_strides(%x: tensor<4xf32>) -> tensor<2xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1>, padding = dense<[[-2, 2]]> : tensor<1x2xi64>}> ({
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
-  }) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @window_of_ones_to_body_not_of_longer(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_ones_to_body_not_of_longer(%x: tensor<4xf32>) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, padding = dense<[[-1, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
 
@@ -110,6 +158,22 @@ func.func @crop_before_pad(%x: tensor<1x4xi32>) -> tensor<1x4xi32> {
     stablehlo.return %s : tensor<i32>
   }) : (tensor<1x4xi32>, tensor<i32>) -> tensor<1x4xi32>
   return %y : tensor<1x4xi32>
+}
+
+// Only padding is left.
+// CHECK-LABEL: func.func @crop_before_pad_of_nothing(
+// CHECK-NOT: stablehlo.pad
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %{{.*}} : (tensor<i32>) -> tensor<2xi32>
+// CHECK: "stablehlo.reduce_window"(%[[B]],
+func.func @crop_before_pad_of_nothing(%x: tensor<2xi32>) -> tensor<1xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %p = stablehlo.pad %x, %zero, low = [-2], high = [2], interior = [0] : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
+  %y = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<2xi32>, tensor<i32>) -> tensor<1xi32>
+  return %y : tensor<1xi32>
 }
 
 // Only in front of a window.
