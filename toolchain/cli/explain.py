@@ -67,6 +67,7 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     jxc explain --html page.html train.py
     jxc explain --json log-%p.json train.py   (in each process of a job, then)
     jxc explain --merge log-*.json
+    JXC_PIPELINE=O2 jxc explain train.py      (with the passes of O2)
 
     When the program has ended (normally, by an error or by Ctrl-C), a table shows which functions
     were traced, lowered and compiled from which line, how often, and how long it took. Below it,
