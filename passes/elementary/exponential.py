@@ -31,7 +31,7 @@ _INTEGERS = 0x433 << 52
 """The bits of 2^52. Replacing its lowest bits by a small integer adds that integer to it."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), producer=hlo.ExpOp)
+@rule(approximates(ulps=0.501), targets=("cpu",), producer=hlo.ExpOp, by_rates=True)
 def softplus_to_polynomials(op: hlo.Log1pOp, context: PassContext) -> ir.Value | None:
     """log1p(exp(-|x|)) -> p(s), s = y / (y + 2) and y = 2^(-|x| log2(e)); as in logaddexp."""
     match op.operand.owner:
@@ -73,7 +73,7 @@ def exponential(x: Tensor) -> Tensor:
     return scale * polynomial(x - whole, tables.EXPONENTIAL)
 
 
-@rule(approximates(ulps=0.502), targets=("cpu",))
+@rule(approximates(ulps=0.502), targets=("cpu",), by_rates=True)
 def complex_exponential_to_polynomials(op: hlo.ExpOp, context: PassContext) -> ir.Value | None:
     """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
 

@@ -32,7 +32,7 @@ relative error of about 2^-31.
 """
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
 def sine_to_polynomial(op: hlo.SineOp, context: PassContext) -> ir.Value | None:
     """sin(x) -> +-p(t), t = x / (2 pi) modulo 1/2; x itself where it is 0."""
     if not _pays(op, context):
@@ -41,7 +41,7 @@ def sine_to_polynomial(op: hlo.SineOp, context: PassContext) -> ir.Value | None:
     return result(where(x.equals(0.0), x, narrowed(sine(x, _exponents(op.operand)))), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
 def cosine_to_polynomial(op: hlo.CosineOp, context: PassContext) -> ir.Value | None:
     """cos(x) -> +-p(t), t = x / (2 pi) + 1/4 modulo 1/2."""
     if not _pays(op, context):
@@ -49,7 +49,7 @@ def cosine_to_polynomial(op: hlo.CosineOp, context: PassContext) -> ir.Value | N
     return result(narrowed(cosine(single(op.operand), _exponents(op.operand))), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
 def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | None:
     """tan(x) -> p(t) / q(t) or -q(t) / p(t), t = x / (2 pi) modulo 1/4.
 
@@ -134,7 +134,7 @@ def _is_odd(whole: Tensor) -> Tensor:
     return half.round().differs(half)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
 def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp, context: PassContext) -> ir.Value | None:
     """atan2(y, x) -> p(t) or pi/2 - p(t), or pi minus that, t = min(|x|, |y|) / max(|x|, |y|).
 

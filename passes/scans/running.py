@@ -69,7 +69,7 @@ _COMBINERS: dict[str, Combiner] = {
 _ROUNDED = ("add", "multiply", "logaddexp")
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), by_rates=True)
 def running_reduction_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
@@ -82,7 +82,7 @@ def running_reduction_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> i
     return _looped(op, name, context)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), by_rates=True)
 def running_sum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 

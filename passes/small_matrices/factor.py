@@ -19,7 +19,7 @@ from jxc.rewrite import PassContext, reassociates, rule
 from .lapack import LapackCall, call_of, is_in_loop
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), by_rates=True)
 def small_cholesky_to_columns(op: hlo.CustomCallOp, context: PassContext) -> list[ir.Value] | None:
     """potrf(x) -> l with columns d / sqrt(d[j]), for d = x[:, j] - sum of l[:, k] * l[j, k].
 
@@ -101,7 +101,7 @@ def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), by_rates=True)
 def small_triangular_solve_to_substitution(
     op: hlo.CustomCallOp, context: PassContext
 ) -> ir.Value | None:

@@ -51,7 +51,7 @@ class _Product(NamedTuple):
     columns: int
 
 
-@rule(reassociates, targets=("cpu", "tpu"))
+@rule(reassociates, targets=("cpu", "tpu"), by_rates=True)
 def small_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], for many small matrices."""
     found = _product_of(op)
@@ -70,7 +70,7 @@ def small_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) ->
     return _written_out(found)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), by_rates=True)
 def tall_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], for many rows and few terms."""
     found = _product_of(op)

@@ -1,11 +1,14 @@
 """Rules: declaration, matching, hit counts, and errors for incorrect rules."""
 
+import inspect
+
 import pytest
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, MulOp, NegOp
 
 import jxc
+from jxc.cost.rates import Rates
 from jxc.errors import UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import make_pipeline, our_passes
@@ -114,6 +117,31 @@ def test_rules_are_selected_by_target_and_assumption():
         assert "negate" in write_text(module)
         apply_rules(module.operation, [each], context)
         assert "negate" not in write_text(module)
+
+
+def test_only_rules_that_decide_by_rates_run_on_another_target_that_was_measured():
+    def without_sign(op: NegOp, context: PassContext) -> ir.Value | None:
+        """-x -> x."""
+        return op.operand
+
+    measured = PassContext("gpu", rates=Rates("gpu", {"kernel-launch": 400.0}))
+    for by_rates, context, hits in (
+        (True, measured, 2),
+        (True, PassContext("gpu", rates=Rates("gpu")), 0),
+        (False, measured, 0),
+        (False, PassContext(), 2),
+    ):
+        each = rule(exact, targets=("cpu",), by_rates=by_rates)(without_sign)
+        counts = apply_rules(parsed().operation, [each], context)
+        assert sum(count.hits for count in counts) == hits
+
+
+def test_each_rule_that_reads_rates_decides_by_them():
+    rules = [each for family in our_passes() for each in family.rules if each.targets]
+    assert any(each.by_rates for each in rules)
+    for each in rules:
+        if "context.rates" in inspect.getsource(each.function):
+            assert each.by_rates, each.name
 
 
 def test_rules_that_undo_each_other_are_named_and_the_module_stays_valid():

@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from jaxlib.mlir import ir
 
-from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError, did_you_mean
 from ..ir.shardings import is_partitioned
 from .communication import Guard
@@ -128,5 +127,4 @@ def _is_active(rule: Rule, context: PassContext) -> bool:
         return False
     if rule.targets is None or context.target in rule.targets:
         return True
-    # A rule that decides by measured rates is tried on each target that was measured.
-    return rule.wants_context and SHIPPED_TARGET in rule.targets and context.rates.decides
+    return rule.by_rates and context.rates.decides

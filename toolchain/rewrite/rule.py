@@ -141,6 +141,7 @@ class Rule:
         contract: what it may change.
         assumes: the promise that it needs from the user, or None.
         targets: the targets on which it pays; None for all.
+        by_rates: whether it decides by `context.rates`, and so on each target that is measured.
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
         parts: what else it is made of: functions and texts, by which results are cached.
@@ -154,6 +155,7 @@ class Rule:
     targets: tuple[str, ...] | None
     wants_context: bool
     producer: frozenset[type] | None = None
+    by_rates: bool = False
     parts: tuple[Any, ...] = ()
 
     @property
@@ -181,6 +183,7 @@ def rule(
     assumes: str | None = None,
     targets: Sequence[str] | None = None,
     producer: type | Sequence[type] | None = None,
+    by_rates: bool = False,
     of: type | Sequence[type] | None = None,
 ) -> Callable[[Callable[..., RuleResult]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
@@ -206,6 +209,8 @@ def rule(
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
         producer: an op class, or several: the rule is tried only if one of them produces an
             operand. This is for speed: other ops of the root are skipped early.
+        by_rates: the rule decides by `context.rates`. It is also tried on targets beside `targets`
+            that `jxc calibrate` measured.
         of: the former name of `producer`, accepted for one version.
 
     Raises:
@@ -230,6 +235,7 @@ def rule(
             targets=None if targets is None else tuple(targets),
             wants_context=len(inspect.signature(function).parameters) > 1,
             producer=None if producers is None else frozenset(producers),
+            by_rates=by_rates,
         )
 
     return decorate
