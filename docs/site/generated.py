@@ -20,7 +20,7 @@ from schemas import json_page
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "docs" / "reference"
 
-_DEVICES = ROOT / "toolchain/backend/targets/devices"
+_DEVICES = ROOT / "toolchain/cost/devices"
 _RULE = re.compile(r"^### (\S+)\n\n(.*?)\n(?=### |\Z)", re.MULTILINE | re.DOTALL)
 _CONTRACT = re.compile(r"^\*(exact|reassociates|approximates[^;*]*)", re.MULTILINE)
 

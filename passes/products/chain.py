@@ -8,6 +8,7 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.rates import Rates
 from jxc.ir.values import shape_of
 from jxc.passes._shared.dot import (
     OperandDims,
@@ -71,7 +72,7 @@ def chain_of_products(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | 
         if not is_plain(product) or not is_alike(op, product):
             continue
         order = _other_order(op, i, product)
-        if order is not None and _pays(op, product, order, context.target):
+        if order is not None and _pays(op, product, order, context.rates):
             first = dot(
                 op, [each.value for each in order.inner], [each.dims for each in order.inner]
             )
@@ -130,7 +131,7 @@ def _ordered(
     return _Order(inner, far, OperandDims(tuple(range(batch)), summed), is_left)
 
 
-def _pays(op: hlo.DotGeneralOp, product: hlo.DotGeneralOp, order: _Order, target: str) -> bool:
+def _pays(op: hlo.DotGeneralOp, product: hlo.DotGeneralOp, order: _Order, rates: Rates) -> bool:
     shapes = [shape_of(each.value) for each in order.inner]
     dims = [each.dims for each in order.inner]
     last = [shape_of(order.last.value), shape_of_product(shapes, dims)]
@@ -138,4 +139,4 @@ def _pays(op: hlo.DotGeneralOp, product: hlo.DotGeneralOp, order: _Order, target
     before = [work_of_product(op)]
     if not is_in_loop(op) and not may_be_hoisted(product):
         before.append(work_of_product(product))
-    return cost.pays(target, before, after)
+    return cost.pays(rates, before, after)

@@ -1,9 +1,9 @@
 """Cost conditions of the pass `products`: estimated time of products and of passes over memory.
 
 Each op takes the time of a kernel and the larger of the times of its multiply-adds and its
-elements. The speeds are those of two x86 cores with AVX-512, an H100 (data sheet, f32 at default
-precision), and a TPU v5e (what its compiler estimates). They need not be precise: a rewrite must
-save a fifth.
+elements, by the rates of the device. Those of other GPUs and TPUs are in proportion to those of an
+H100 (data sheet, f32 at default precision) and a TPU v5e (what its compiler estimates). They need
+not be precise: a rewrite must save a fifth.
 
 Measured with XLA:CPU of jaxlib 0.10.2, f32, on sizes that no speed was fitted on; both programs ran
 alternately in one process, and the ratios are of medians. Products of 128x64 by 64x256 up to
@@ -24,6 +24,9 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
+from ...cost.rates import Rate, Rates
+from ...cost.roofline import LAUNCH, PRODUCT
+
 
 class Work(NamedTuple):
     """The work of one op.
@@ -39,21 +42,12 @@ class Work(NamedTuple):
     is_vector: bool = False
 
 
-class _Speeds(NamedTuple):
-    """Nanoseconds for a multiply-add, one in a product with a vector, an element, and a kernel."""
-
-    multiply_add: float
-    of_vector: float
-    element: float
-    kernel: float
-
-
-_SPEEDS = {
-    "cpu": _Speeds(0.01, 0.01, 0.06, 400),
-    "gpu": _Speeds(6e-6, 6e-6, 1.3e-3, 1500),
-    # a row of 256 times 256x32000 takes 103 us, 128 rows take 17 us (see ROWS_OF_TPU)
-    "tpu": _Speeds(1.1e-5, 0.02, 2e-3, 300),
-}
+OF_VECTOR = Rate(
+    "vector-multiply-add",
+    "one multiply-add in a product of a 512x512 matrix and a vector, in ns",
+    0.01,
+)
+ELEMENT = Rate("pass-element", "one element of f32 that an op reads or writes, in ns", 0.06)
 
 LEAST_SAVED = 1.25
 """How many times longer the original program must take by the estimate, which is rough."""
@@ -62,20 +56,20 @@ LEAST_SAVED_NS = {"cpu": 2000.0, "gpu": 500.0, "tpu": 500.0}
 """Nanoseconds that a rewrite must save; less is not worth the time of the pass."""
 
 
-def nanoseconds(target: str, works: Iterable[Work]) -> float:
+def nanoseconds(rates: Rates, works: Iterable[Work]) -> float:
     """The estimated time of ops that run one after another."""
-    speeds = _SPEEDS[target]
-    total = 0.0
+    of_vector, of_matrix = rates[OF_VECTOR], rates[PRODUCT]
+    element, kernel, total = rates[ELEMENT], rates[LAUNCH], 0.0
     for work in works:
-        rate = speeds.of_vector if work.is_vector else speeds.multiply_add
-        total += speeds.kernel + max(work.multiply_adds * rate, work.elements * speeds.element)
+        rate = of_vector if work.is_vector else of_matrix
+        total += kernel + max(work.multiply_adds * rate, work.elements * element)
     return total
 
 
-def pays(target: str, before: Iterable[Work], after: Iterable[Work]) -> bool:
+def pays(rates: Rates, before: Iterable[Work], after: Iterable[Work]) -> bool:
     """Whether the ops `after` take clearly less time on the target than the ops `before`."""
-    old, new = nanoseconds(target, before), nanoseconds(target, after)
-    return old >= LEAST_SAVED * new and old - new >= LEAST_SAVED_NS[target]
+    old, new = nanoseconds(rates, before), nanoseconds(rates, after)
+    return old >= LEAST_SAVED * new and old - new >= LEAST_SAVED_NS[rates.target]
 
 
 LEAST_SCORES = 16384

@@ -112,7 +112,7 @@ def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | No
         if rows is None or after is None:
             continue
         copied = [Work(0, 2 * size_of(value))] if is_single(value, op) else []
-        if cost.pays(context.target, [work_of_product(op), *copied], after):
+        if cost.pays(context.rates, [work_of_product(op), *copied], after):
             return _gathered_after(op, i, rows)
     return None
 
@@ -263,12 +263,12 @@ def product_of_concatenated_rows(op: hlo.DotGeneralOp, context: PassContext) -> 
         if part.rows is not None and (moved := _works(shapes, sides, 0, part.rows)) is not None:
             is_alone = is_single(part.values[0], op.lhs.owner)
             copied = [Work(0, 2 * prod(shapes[0]))] if is_alone else []
-            if not cost.pays(context.target, [*works, *copied], moved):
+            if not cost.pays(context.rates, [*works, *copied], moved):
                 return None  # the rule for rows would not apply to this part
             works = moved
         after += [*works, work_of_pass(op.result)]
     before = [work_of_product(op), Work(0, 2 * size_of(op.lhs))]
-    return _sum_of(op, parts, dim) if cost.pays(context.target, before, after) else None
+    return _sum_of(op, parts, dim) if cost.pays(context.rates, before, after) else None
 
 
 def _parts(inputs: Sequence[ir.Value], dim: int) -> list[_Part]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.rates import Rates
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_splat, shape_of
 from jxc.passes._shared.dot import dot, may_be_hoisted, sides_of
@@ -47,7 +48,7 @@ def sum_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
         free, start = side.free(len(shape_of(value))), end
         end += len(free)
         summed.append([dim for i, dim in enumerate(free) if start + i in op.dimensions])
-    if not _sum_pays(product, op, summed, context.target):
+    if not _sum_pays(product, op, summed, context.rates):
         return None
     for i, (value, dims) in enumerate(zip(operands, summed, strict=True)):
         left = [dim for dim in range(len(shape_of(value))) if dim not in dims]
@@ -71,7 +72,7 @@ def _is_summable(product: hlo.DotGeneralOp, user: ir.OpView) -> bool:
 
 
 def _sum_pays(
-    product: hlo.DotGeneralOp, op: hlo.ReduceOp, summed: Sequence[Sequence[int]], target: str
+    product: hlo.DotGeneralOp, op: hlo.ReduceOp, summed: Sequence[Sequence[int]], rates: Rates
 ) -> bool:
     before = [work_of_product(product), work_of_pass(*op.inputs, *op.results)]
     after, shapes = [], []
@@ -82,7 +83,7 @@ def _sum_pays(
         if dims:
             after.append(Work(0, size_of(value)))
     after.append(work_of(shapes, sides))
-    return cost.pays(target, before, after)
+    return cost.pays(rates, before, after)
 
 
 @rule(reassociates, targets=("cpu", "gpu"), producer=hlo.SelectOp)
@@ -103,7 +104,7 @@ def trace_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
                 return None
             if not is_single(op.inputs[0], op) or not _is_diagonal(mask, rank):
                 return None
-            return _diagonal(product, taken, context.target, is_summed=True)
+            return _diagonal(product, taken, context.rates, is_summed=True)
     return None
 
 
@@ -125,7 +126,7 @@ def diagonal_of_product(op: hlo.GatherOp, context: PassContext) -> ir.Value | No
         return None
     if indices != (shape[0], 2) or op.start_indices.owner.iota_dimension.value != 0:
         return None
-    return _diagonal(product, op, context.target, is_summed=False)
+    return _diagonal(product, op, context.rates, is_summed=False)
 
 
 def _is_diagonal(mask: ir.Value, rank: int) -> bool:
@@ -147,7 +148,7 @@ def _is_diagonal(mask: ir.Value, rank: int) -> bool:
 
 
 def _diagonal(
-    product: hlo.DotGeneralOp, user: ir.OpView, target: str, *, is_summed: bool
+    product: hlo.DotGeneralOp, user: ir.OpView, rates: Rates, *, is_summed: bool
 ) -> ir.Value | None:
     """The diagonal of a batch of square products, or its sum; None where it does not pay."""
     if not _is_summable(product, user):
@@ -164,7 +165,7 @@ def _diagonal(
     before = [work_of_product(product), work_of_pass(product.result)]
     # one of the factors is transposed
     after = [work_of_pass(product.lhs, product.rhs), work_of_pass(product.lhs, product.rhs)]
-    if not cost.pays(target, before, after):
+    if not cost.pays(rates, before, after):
         return None
     for value, side, own in zip((product.lhs, product.rhs), sides, free, strict=True):
         factors.append(build.transpose(value, [*side.batch, *own, *side.summed]))
@@ -194,7 +195,7 @@ def sum_of_products_with_common_factor(
         if first.operands[i] == second.operands[i] and x.type == y.type:
             before = [work_of_product(first), work_of_product(second)]
             after = [work_of_product(first), work_of_pass(x, y, x)]
-            if not cost.pays(context.target, before, after):
+            if not cost.pays(context.rates, before, after):
                 return None
             kind = hlo.add if isinstance(op, hlo.AddOp) else hlo.subtract
             operands = list(first.operands)

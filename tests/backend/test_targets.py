@@ -19,10 +19,10 @@ from jxc.backend.targets import (
     find_targets,
     gpu,
     require,
-    target,
 )
 from jxc.backend.targets.build import BuildError, build
-from jxc.backend.targets.target import known_devices
+from jxc.cost import device as device_file
+from jxc.cost.device import known_devices
 from jxc.errors import JxcError, MissingTargetError, UsageError
 from jxc.ir import make_context, read_module
 from jxc.tools.report.kernels import peak_of
@@ -100,7 +100,7 @@ def test_elementwise_work_on_a_tpu_is_priced_at_its_vector_unit():
 )
 def test_a_wrong_number_in_a_device_file_names_the_file(numbers, message):
     with pytest.raises(JxcError, match=rf"devices/some\.toml: .*{message}"):
-        target._device("some", {"kind": "gpu", "network": numbers})
+        device_file._device("some", {"kind": "gpu", "network": numbers})
 
 
 def test_topologies_that_close_to_rings_say_so():

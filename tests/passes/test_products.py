@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import jax
@@ -12,14 +13,16 @@ from hypothesis import given, settings, strategies as st
 from jax import lax
 
 import jxc
+from jxc.ir import clone_module
 from jxc.passes.products import cost as cost
+from jxc.pipeline import make_pipeline, run_pipeline
 
 from .rounding import assert_within_rounding
 
 PIPELINE = "inline{default-pipeline=},cse,simplify,products"
 
 
-def fewer_products(target, before, after):
+def fewer_products(rates, before, after):
     """A condition that small programs meet too, and that no rule undoes."""
     old, new = (sum(work.multiply_adds for work in works) for works in (before, after))
     return new < old
@@ -146,6 +149,19 @@ def test_rows_outside_of_the_table_are_what_jax_makes_them(mode):
     found, hits = rewritten(product, args)
     assert hits.get("product-of-rows")
     np.testing.assert_allclose(found, jax.jit(product)(*args), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu", "tpu"])
+def test_a_device_with_another_memory_decides_otherwise(target):
+    """One product less, one more pass over memory."""
+    matrices = (jnp.ones((1024, 1024)),) * 3
+    module = jxc.lower(lambda a, b, c: a @ b + a @ c, *matrices).module
+    usual = jxc.PassContext(target).device
+    for element, hits in ((1e-6, 1), (1e6, 0)):
+        rates = {**usual.rates, "multiply-add": 1e-3, "kernel-launch": 1.0, "pass-element": element}
+        context = jxc.PassContext(target, device=replace(usual, rates=rates))
+        report = run_pipeline(clone_module(module), make_pipeline("products"), context)
+        assert sum(report.hits.values()) == hits
 
 
 def test_rows_on_the_right_and_of_a_middle_dimension():

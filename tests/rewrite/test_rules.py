@@ -8,7 +8,9 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, MulOp, NegOp
 
 import jxc
+from jxc.cost.device import known_devices
 from jxc.cost.rates import Rates
+from jxc.cost.roofline import LAUNCH, PRODUCT
 from jxc.errors import UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import make_pipeline, our_passes
@@ -136,8 +138,8 @@ def test_only_rules_that_decide_by_rates_run_on_another_target_that_was_measured
         assert sum(count.hits for count in counts) == hits
 
 
-def test_each_rule_that_reads_rates_decides_by_them():
-    rules = [each for family in our_passes() for each in family.rules if each.targets]
+def test_each_rule_for_cpu_that_reads_rates_decides_by_them():
+    rules = [each for family in our_passes() for each in family.rules if each.targets == ("cpu",)]
     assert any(each.by_rates for each in rules)
     for each in rules:
         if "context.rates" in inspect.getsource(each.function):
@@ -283,6 +285,23 @@ def test_pass_context_rejects_unknown_targets_and_assumptions():
     assert promises("no-nans, no-infs") == {"no-nans", "no-infs"}
     with pytest.raises(UsageError, match="promise 'foo'"):
         promises(("foo",))
+
+
+def test_pass_context_has_the_device_of_a_target():
+    for target, kind, name in (
+        ("gpu", "gpu", "h100"),
+        ("gpu:l4", "gpu", "l4"),
+        ("tpu:v6e:2x2", "tpu", "v6e"),
+        ("cpu", "cpu", "cpu"),
+    ):
+        context = PassContext(target)
+        assert (context.target, context.device.name) == (kind, name)
+        assert context.rates.of_device == context.device.rates
+    measured = PassContext("gpu:l4", rates=Rates("gpu", {LAUNCH.name: 7.0})).rates
+    assert (
+        measured[LAUNCH] == 7
+        and measured[PRODUCT] == known_devices("gpu")["l4"].rates[PRODUCT.name]
+    )
 
 
 def no_docstring(op: NegOp):

@@ -65,7 +65,7 @@ def test_a_damaged_rates_file_is_rejected(tmp_path, monkeypatch):
     assert file.read_text() == '{"targets": 3}'
 
 
-@jxc.rule(jxc.exact, targets=("cpu",))
+@jxc.rule(jxc.exact, targets=("cpu",), by_rates=True)
 def sum_of_same(op: AddOp, context: PassContext) -> Value | None:
     """x + x -> 2 * x, if additions are slow."""
     from jxc.ir import build

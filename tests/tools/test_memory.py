@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from jxc.backend.targets import Device
+from jxc.cost.device import Device
 from jxc.hlo import parse_hlo
 from jxc.tools.report.buffers import LiveRange, parse_assignment, parse_live_ranges
 from jxc.tools.report.fit import Fit, fits, parse_out_of_memory

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jxc.backend.targets import Target, find_target
-from jxc.backend.targets.target import Device
+from jxc.cost.device import Device
 from jxc.cost.network import Network
 from jxc.hlo import parse_hlo
 from jxc.tools.report.collectives import collectives_of

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, overload
 import jax
 from jaxlib.mlir import ir
 
+from ..cost.device import Device
 from ..display.progress import progress
 from ..errors import MissingTargetError, UsageError
 from ..frontend import LowerRequest, kind_of_platform
@@ -156,13 +157,13 @@ class Lowered:
         Raises:
             JxcError: a name is unknown, or a pass failed.
         """
-        kind = target.partition(":")[0] if target else kind_of_platform(self.platform)
         if registered.is_tuned(pipeline) and not self._ran:
             found = find_target(target) if target else None
             name = found.name if found and not found.is_present else ""
             pipeline, options = stored_choice(self.module, self.platform, name, promises(assume))
             return replace(self.opt(pipeline, target=target, assume=assume), xla_options=options)
-        return self._after(make_pipeline(pipeline), kind, promises(assume))
+        for_target = target or kind_of_platform(self.platform)
+        return self._after(make_pipeline(pipeline), for_target, promises(assume))
 
     def __repr__(self) -> str:
         passes = f" after {self.pipeline}" if self.pipeline else ""
@@ -171,10 +172,16 @@ class Lowered:
 
     _repr_html_ = lowered_as_html
 
-    def _after(self, steps: Pipeline, kind: str, assumptions: frozenset[str]) -> Lowered:
+    def _after(
+        self,
+        steps: Pipeline,
+        target: str,
+        assumptions: frozenset[str],
+        device: Device | None = None,
+    ) -> Lowered:
         module = clone_module(self.module)
         with progress(f"running passes on {self.name}"):
-            report = run_pipeline(module, steps, PassContext(kind, assumptions))
+            report = run_pipeline(module, steps, PassContext(target, assumptions, device=device))
         ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
         history = (*self._ran, (steps, assumptions))
         return replace(self, module=module, pipeline=ran, report=report, _ran=history)
@@ -194,7 +201,7 @@ class Lowered:
         else:
             lowered = lowered_of(origin.for_platform(platform), platform)
         for steps, assumptions in self._ran:
-            lowered = lowered._after(steps, found.kind, assumptions)
+            lowered = lowered._after(steps, found.kind, assumptions, found.device)
         return lowered
 
     @overload

@@ -25,6 +25,7 @@ import numpy as np
 from jaxlib import version as jaxlib_version
 from jaxlib.mlir import ir
 
+from ..cost.device import Device
 from ..cost.rates import Rates
 from ..files import from_json, parse_json
 from ..ir import write_bytecode
@@ -151,5 +152,7 @@ def _context_key(context: PassContext) -> str:
         if isinstance(value, frozenset):
             values[name] = sorted(value)
         elif isinstance(value, Rates):
-            values[name] = (value.target, sorted(value.measured.items()))
+            values[name] = (value.target, sorted({**value.of_device, **value.measured}.items()))
+        elif isinstance(value, Device):
+            values[name] = value.name
     return repr(values)

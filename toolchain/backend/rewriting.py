@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from ..cost.device import device_named
 from ..cost.rates import rates_of
 from ..cost.thresholds import is_tiny
 from ..errors import JxcError
@@ -137,7 +138,8 @@ def _planned(
     """The passes to run on a program; under O3 those of its verdict."""
     found, kind = find_registered(name), kind_of_platform(backend.platform)
     rates = rates_of(kind) if group is None else group.rates(kind)
-    run = _Run(plain, found, name, PassContext(kind, found.assume, rates))
+    device = None if kind == "cpu" else device_named(kind, backend.devices()[0].device_kind)
+    run = _Run(plain, found, name, PassContext(kind, found.assume, rates, device))
     if not found.is_tuned or run.is_skipped:
         return run
     try:

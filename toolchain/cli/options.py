@@ -231,7 +231,7 @@ class PassOptions:
         """The context of passes for `--target` and `--assume`."""
         from ..rewrite import PassContext, promises
 
-        return PassContext(self.target.partition(":")[0], promises(self.assume))
+        return PassContext(self.target, promises(self.assume))
 
     def again(self, spec: str) -> list[str]:
         """The arguments of `jxc` that choose a pipeline and load the same files."""

@@ -47,14 +47,18 @@ class Rates:
         target: "cpu", "gpu" or "tpu".
         measured: the rates measured on this machine, by name; the others have shipped values.
         source: the file of the measured rates, for messages; empty without one.
+        of_device: the shipped values of a device other than a CPU, by name.
     """
 
     target: str = SHIPPED_TARGET
     measured: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     source: str = ""
+    of_device: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     def __getitem__(self, rate: Rate) -> float:
-        return self.measured.get(rate.name, rate.shipped)
+        if rate.name in self.measured:
+            return self.measured[rate.name]
+        return self.of_device.get(rate.name, rate.shipped)
 
     @property
     def decides(self) -> bool:

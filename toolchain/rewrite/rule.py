@@ -10,12 +10,13 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import Any, Protocol, TypeAlias
 
 from jaxlib.mlir import ir
 
+from ..cost.device import Device, known_devices, this_cpu, usual_device
 from ..cost.rates import Rates, rates_of
 from ..errors import JxcError, UsageError
 from .former_names import warn_renamed
@@ -43,10 +44,12 @@ class PassContext:
     """The settings of one run of a pipeline; every pass and rule of the run sees the same.
 
     Attributes:
-        target: the kind of hardware to compile for: "cpu", "gpu" or "tpu".
+        target: the kind of hardware to compile for: "cpu", "gpu" or "tpu". May be given as the
+            name of a target, such as "gpu:l4".
         assumptions: the promises that the user gave: "no-nans", "no-infs", "no-signed-zeros".
         rates: the measured speeds of the target; those measured on this machine, or the shipped
             ones, unless given.
+        device: the hardware; unless given or named, this machine's CPU, an H100 or a TPU v5e.
         partition: how the program is split over devices, in the runs of rules on a program over
             several devices; rules call `parts`.
     """
@@ -54,13 +57,20 @@ class PassContext:
     target: str = "cpu"
     assumptions: frozenset[str] = frozenset()
     rates: Rates = field(default=None, repr=False)  # type: ignore[assignment]  # see __post_init__
+    device: Device | None = field(default=None, repr=False)
     partition: Partition | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.target not in TARGETS:
+        kind, _, rest = self.target.partition(":")
+        if kind not in TARGETS:
             raise UsageError(f"target {self.target!r}: expected {', '.join(TARGETS)}")
-        if self.rates is None:
-            object.__setattr__(self, "rates", rates_of(self.target))
+        rates = rates_of(kind) if self.rates is None else self.rates
+        device = self.device or known_devices(kind).get(rest.partition(":")[0])
+        if device is None:
+            device = this_cpu(rates) if kind == "cpu" else usual_device(kind)
+        rates = replace(rates, of_device=device.rates)
+        for name, value in (("target", kind), ("rates", rates), ("device", device)):
+            object.__setattr__(self, name, value)
 
     def parts(self, value: ir.Value, dim: int) -> int:
         """Into how many parts the devices split a dimension of a value, each having one of them.

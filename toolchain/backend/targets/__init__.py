@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import cast
 
+from ...cost.device import Device
 from ...errors import MissingTargetError, UsageError, did_you_mean
-from .target import Device, Family, Offer, Target
+from .target import Family, Offer, Target
 
 __all__ = [
     "Device",

@@ -18,8 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ...cost.device import Device, known_devices
 from ...errors import UsageError
-from .target import Device, Offer, Target, find_device, known_devices, present_target
+from .target import Offer, Target, find_device, present_target
 
 _HINT = "To compile for one that is not here, name it, such as gpu:h100; see `jxc targets`."
 

@@ -1,84 +1,19 @@
-"""Targets and devices as values, and the interface of a family of targets.
+"""Targets as values, and the interface of a family of targets.
 
-The numbers of each accelerator are in a data file, `devices/NAME.toml`, with their source. An
-accelerator of this machine is queried in a separate process, so that this one does not occupy it.
+An accelerator of this machine is queried in a separate process: this one does not occupy it.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any, Protocol
 
-from ...cost.network import Network
-from ...errors import JxcError, MissingTargetError, UsageError, did_you_mean
-
-
-@dataclass(frozen=True)
-class Device:
-    """One device as JAX counts them: a GPU, or what JAX calls a TPU device.
-
-    Attributes:
-        name: as a target names it, such as "h100" or "v5e".
-        kind: "cpu", "gpu" or "tpu".
-        device_kind: how the name begins that JAX gives it.
-        memory_bytes: of main memory, what a program may use.
-        bandwidth: of main memory, bytes per second.
-        peak_flops: operations per second by the rates of `hlo.work.Flops.by_type`, a multiply-add
-            counting as two.
-        launch_seconds: the cost of starting a kernel.
-        source: where the numbers are from.
-        clock_hz: of the compiler's cycle estimates; None if it makes none or it is unknown.
-        settings: what only its compiler needs.
-        cache_bytes: size of the last cache before main memory; 0 without one.
-        cache_bandwidth: of that cache, bytes per second; 0.0 if it is not published: reports then
-            count all traffic for main memory.
-        network: how it reaches other devices; None if that is not known.
-    """
-
-    name: str
-    kind: str
-    device_kind: str
-    memory_bytes: int
-    bandwidth: float
-    peak_flops: Mapping[str, float] = field(hash=False)
-    launch_seconds: float
-    source: str
-    clock_hz: float | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
-    cache_bytes: int = 0
-    cache_bandwidth: float = 0.0
-    network: Network | None = None
-
-
-@cache
-def known_devices(kind: str) -> dict[str, Device]:
-    """The devices of a kind that have a data file, in order of their names."""
-    folder = files(__package__) / "devices"
-    read = {
-        file.name.removesuffix(".toml"): tomllib.loads(file.read_text())
-        for file in folder.iterdir()
-        if file.name.endswith(".toml")
-    }
-    return {name: _device(name, read[name]) for name in sorted(read) if read[name]["kind"] == kind}
-
-
-def _device(name: str, table: dict[str, Any]) -> Device:
-    """The device in a data file.
-
-    Raises:
-        JxcError: the file lacks a number, or has an unknown or impossible one.
-    """
-    try:
-        network = Network(**table["network"]) if "network" in table else None
-        return Device(name, **{**table, "network": network})
-    except (TypeError, ValueError) as error:
-        raise JxcError(f"devices/{name}.toml: {error}") from error
+from ...cost.device import Device, device_named, known_devices
+from ...errors import MissingTargetError, UsageError, did_you_mean
 
 
 def find_device(kind: str, name: str, target: str, more: str = "") -> Device:
@@ -193,14 +128,12 @@ def present_target(kind: str, platform: str, hint: str) -> Target:
     if found is None:
         raise MissingTargetError(f"--target {kind}: JAX finds no {kind.upper()} here. {hint}")
     count, device_kind = found
-    known = known_devices(kind)
-    fitting = [each for each in known.values() if device_kind.startswith(each.device_kind)]
-    if not fitting:
+    device = device_named(kind, device_kind)
+    if device is None:
         raise MissingTargetError(
             f"--target {kind}: jxc has no data on this machine's {device_kind}, only on "
-            f"{', '.join(known)}. {hint}"
+            f"{', '.join(known_devices(kind))}. {hint}"
         )
-    device = max(fitting, key=lambda each: len(each.device_kind))
     environment = {"JAX_PLATFORMS": f"{platform},cpu"}
     return Target(kind, kind, platform, device, count, True, "", environment)
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...cost.device import Device, known_devices
 from ...errors import JxcError, UsageError
-from .target import Device, Offer, Target, find_device, known_devices, present_target
+from .target import Offer, Target, find_device, present_target
 
 _INSTALL = "pip install libtpu"
 _HINT = "To compile for one that is not here, name it, such as tpu:v5e:2x2; see `jxc targets`."

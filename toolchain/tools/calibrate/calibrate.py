@@ -28,6 +28,7 @@ from ...cost.rates import Rate, read_rates_file
 from ...errors import MissingTargetError
 from ...files import require_folder, write_json
 from ...passes.elementary import cost as elementary
+from ...passes.products import cost as products
 from ...passes.scans import cost as scans
 from ...passes.small_matrices import cost as small_matrices
 
@@ -218,6 +219,12 @@ PROBES = [
         _PIXELS // 4 * (_WINDOW - 1) * _FEATURES,
     ),
     Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
+    Probe(products.OF_VECTOR, lambda: _product((512, 512), (512,)), 512**2),
+    Probe(
+        products.ELEMENT,
+        lambda: (jnp.add, [_zeros(_BYTES // 64), _zeros(_BYTES // 64)]),
+        _BYTES // 64 * 3,
+    ),
     Probe(elementary.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
     Probe(elementary.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
     Probe(elementary.POWER, lambda: _of_random(jnp.power, 2), _ELEMENTS),

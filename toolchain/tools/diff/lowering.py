@@ -250,7 +250,9 @@ def _program(
         return ComparedProgram(name, None, hlo, target=side.target)
     module = read_module(source.data, context, name=input_name(side.source))
     start = perf_counter()
-    pass_context = PassContext(side.target.kind, promises(flags["assume"]))
+    pass_context = PassContext(
+        side.target.kind, promises(flags["assume"]), device=side.target.device
+    )
     pipeline = make_pipeline(side.pipeline, library)
     report = run_pipeline(module, pipeline, pass_context, name=input_name(side.source))
     return ComparedProgram(

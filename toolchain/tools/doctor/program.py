@@ -198,7 +198,7 @@ class ExaminedProgram:
     @cached_property
     def hits(self) -> tuple[RuleHit, ...]:
         """The rewrites of O2 for this target."""
-        return rule_hits(self.module, self.target.kind, self.home)
+        return rule_hits(self.module, self.target, self.home)
 
     @cached_property
     def compiled(self) -> Compiled:

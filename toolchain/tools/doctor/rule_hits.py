@@ -8,6 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from ...backend.targets import Target
 from ...cost.flops import bytes_of, cost_of
 from ...ir import clone_module
 from ...ir.bounds import trip_count
@@ -50,7 +51,7 @@ class RuleHit:
     library: str = ""
 
 
-def rule_hits(module: ir.Module, kind: str, home: str | None) -> tuple[RuleHit, ...]:
+def rule_hits(module: ir.Module, target: Target, home: str | None) -> tuple[RuleHit, ...]:
     """The rewrites of O2 on a module, in order.
 
     Ops that move less than `MIN_WIDENED_BYTES` in one run are left out. An op in a loop counts once
@@ -58,7 +59,7 @@ def rule_hits(module: ir.Module, kind: str, home: str | None) -> tuple[RuleHit, 
 
     Args:
         module: not changed.
-        kind: of the target: "cpu", "gpu" or "tpu".
+        target: the hardware that it is for.
         home: a folder whose files are the user's.
     """
     hits: list[RuleHit] = []
@@ -69,7 +70,12 @@ def rule_hits(module: ir.Module, kind: str, home: str | None) -> tuple[RuleHit, 
         else str(step)
         for step in steps
     ]
-    run_pipeline(clone_module(module), make_pipeline(spec), PassContext(kind), verify_each=False)
+    run_pipeline(
+        clone_module(module),
+        make_pipeline(spec),
+        PassContext(target.kind, device=target.device),
+        verify_each=False,
+    )
     return tuple(hits)
 
 

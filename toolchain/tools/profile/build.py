@@ -29,7 +29,7 @@ from .spans import Spans
 from .unlabelled import Origin
 
 if TYPE_CHECKING:
-    from ...backend.targets.target import Device
+    from ...cost.device import Device
 
 _WORK, _KERNEL, _LOOP = 1001, 1000, 500  # levels; a loop's is above it by its depth
 _HOST_LEVELS = {"compilation": 50, "transfers": 40, "between kernels": 30, "dispatch": 20}

@@ -26,7 +26,7 @@ from .profile import Profile
 from .programs import RecordedProgram
 
 if TYPE_CHECKING:
-    from ...backend.targets.target import Device
+    from ...cost.device import Device
     from ..explain.recorder import CompileEvent
 
 _MOST = 3  # programs

@@ -34,7 +34,7 @@ from .unlabelled import (
 )
 
 if TYPE_CHECKING:
-    from ...backend.targets.target import Device
+    from ...cost.device import Device
 
 _CALLBACK = "callback"
 _CONTROL = {"while", "conditional", "call", "async-start"}

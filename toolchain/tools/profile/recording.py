@@ -23,7 +23,7 @@ from .recorded import CompileSpan, Recorded
 from .sampler import StackSampler
 
 if TYPE_CHECKING:
-    from ...backend.targets.target import Device
+    from ...cost.device import Device
     from ..explain.recorder import CompileEvent, LoweringEvent, TraceEvent
     from .events import Trace
     from .profile import Profile
@@ -366,8 +366,8 @@ def _module_name(event: CompileEvent) -> str:
 
 def _device(trace: Trace) -> Device:
     """The device of this machine, or one without rates if it is not known."""
-    from ...backend.targets import Device, find_target
-    from ...backend.targets.target import known_devices
+    from ...backend.targets import find_target
+    from ...cost.device import known_devices
 
     unknown = Device("", "", "", 0, 0.0, {}, 0.0, "")
     if not trace.ops:  # there may be no backend either

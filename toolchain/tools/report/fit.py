@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...backend.targets.target import Device
+from ...cost.device import Device
 from ...ir.locations import primitive_of
 from ...units import show_bytes
 from .memory import Buffer, Memory

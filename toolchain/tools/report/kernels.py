@@ -38,7 +38,7 @@ from ...hlo.work import (
 )
 
 if TYPE_CHECKING:
-    from ...backend.targets.target import Device
+    from ...cost.device import Device
 
 _NEAREST = {"f16": ("bf16",), "bf16": ("f16",), "u8": ("s8",), "s4": ("s8",), "u4": ("s8",)}
 _KINDS = {"kLoop": "loop", "kInput": "input", "kOutput": "output", "kCustom": "custom"}

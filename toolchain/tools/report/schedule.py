@@ -19,7 +19,7 @@ from .collectives import Collective
 from .kernels import Kernel, least_seconds
 
 if TYPE_CHECKING:
-    from ...backend.targets.target import Device
+    from ...cost.device import Device
 
 
 def fabric_of(target: Target, places: Sequence[Sequence[int]], devices: int) -> Fabric | None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...backend.targets.target import Device
+from ...cost.device import Device
 from ...hlo import SourceLine
 from ...ir.locations import op_in_scope, primitive_of, scope_of
 from ...source import short_line
