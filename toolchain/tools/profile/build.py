@@ -75,7 +75,6 @@ def build(recorded: Recorded, device: Device) -> Profile:
         ],
         steps=steps,
         compiled=recorded.compiled,
-        overhead=recorded.overhead,
         device=device.name,
         notes=[*recorded.notes, *trace.notes],
         trace=trace,
