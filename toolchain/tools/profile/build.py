@@ -147,8 +147,8 @@ def _add_host(spans: Spans, recorded: Recorded) -> None:
     compiled = sorted(span.start for span in recorded.compiling)
     for each in recorded.trace.host:
         if each.kind == "dispatch" and _has_any(compiled, base + each.start, base + each.end):
-            owner = ("host", "compilation", None)  # what a call does before and after compiling
-            spans.add(base + each.start, base + each.end, _HOST_LEVELS["dispatch"], owner)
+            level = _HOST_LEVELS["dispatch"]  # what a call does before and after compiling
+            spans.add(base + each.start, base + each.end, level, ("host", "compilation", None))
             continue
         line = _caller(each, recorded.called)  # above the events in it, which have no line
         level = _HOST_LEVELS[each.kind] + (line is not None)
