@@ -74,6 +74,5 @@ def made(folder, *, steps=10, kernels=1, name="train.py", dot_ms=4, jitter=0):
         compiling=[CompileSpan(trace.started, trace.started + MS)],
         called={"jit_step": SourceLine(str(path), 4, "<module>")},
         compiled=1,
-        overhead=1.0,
     )
     return build(recorded, find_target("cpu").device)

@@ -4,14 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from jxc.source import SourceLine
-from jxc.tools.profile import changes
+from jxc.tools.profile import SCHEMA_VERSION
 from jxc.tools.profile.presentation import about_steps, as_text
 from jxc.tools.profile.profile import Piece, Profile, ProfiledStep
 from jxc.tools.profile.programs import Origin
@@ -123,7 +121,7 @@ def test_table_fits_80_columns(measured):
 
 def test_json_on_stdout_keeps_the_programs_output_apart(tmp_path):
     done = profile(tmp_path, "import jax\nprint('own output')\njax.jit(abs)(1.0)\n", "--json", "-")
-    assert json.loads(done.stdout)["schema_version"] == 1
+    assert json.loads(done.stdout)["schema_version"] == SCHEMA_VERSION
     assert "own output" in done.stderr
 
 
@@ -321,7 +319,7 @@ def test_compile_profiles_a_function(tmp_path):
     found = json.loads(done.stdout)["profile"]
     first = max(found["by"]["line"], key=lambda row: row["flops"])
     assert (first["name"], first["calls"], first["flops"]) == ("f.py:2", 20, 20 * 2 * 256**3)
-    assert found["overhead"] > 0
+    assert found["overhead"]["f.py:f"] >= 1
 
 
 def test_program_without_a_backend_keeps_its_error(tmp_path):
@@ -360,34 +358,3 @@ def test_column_of_o2_is_left_out_where_no_row_changed():
     text = as_text(same.with_o2({key: 0.5}), plain=True)
     assert "with O2" in text.partition("roofline")[2].partition("\n")[0]
     assert "beyond noise" not in text
-
-
-def test_estimated_cost_of_recording_is_called_an_estimate():
-    estimated = Profile("a.py", 3.0, {"Python": 3.0}, [], overhead=1.5)
-    said = "an estimate that small kernels exceed"
-    assert said in " ".join(as_text(estimated, plain=True).split())
-    measured = replace(estimated, is_overhead_measured=True)
-    assert said not in " ".join(as_text(measured, plain=True).split())
-
-
-def test_sentence_says_that_no_line_changed_with_o2(monkeypatch):
-    class Versions:
-        ratio = 1.0
-
-        def __init__(self, module):
-            pass
-
-        def compare(self, record):
-            return "ran as fast as without", {"/a.py:1": self.ratio}
-
-    origin = Origin(SourceLine("/a.py", 1), "", ())
-    piece = replace(Piece("device work", origin, 3.0), program="jit_f(1)")
-    found = Profile("a.py", 3.0, {"device work": 3.0}, [piece])
-    found.trace.modules["jit_f(1)"] = b""
-    monkeypatch.setattr(changes, "_measurable", lambda *_: SimpleNamespace(module=None))
-    monkeypatch.setattr(changes._private, "hlo_text", lambda _: "")
-    monkeypatch.setattr(changes, "_Versions", Versions)
-    said = "no line changed beyond noise with O2"
-    assert said in changes.with_measurements(found, [], None, None).notes
-    Versions.ratio = 0.5
-    assert said not in changes.with_measurements(found, [], None, None).notes

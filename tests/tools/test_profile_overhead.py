@@ -1,11 +1,18 @@
-"""Programs with many small kernels: how much is recorded, and what recording costs."""
+"""How much is recorded of programs with many small kernels; what is measured after the program."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from jxc.tools.profile import overhead
-from jxc.tools.profile.overhead import ProcessorClock, heap_bytes
+from jxc.source import SourceLine
+from jxc.tools.profile import changes
+from jxc.tools.profile.heap import heap_bytes
+from jxc.tools.profile.presentation import about_overhead, as_text
+from jxc.tools.profile.profile import Piece, Profile
+from jxc.tools.profile.programs import KernelCost
+from jxc.tools.profile.unlabelled import Origin
 
 from .test_profile import profile
 
@@ -46,7 +53,7 @@ def test_recording_of_a_sampler_ends_at_the_limit_of_events(tmp_path):
     runs = {each["name"].partition("(")[0]: each["runs"] for each in few["programs"]}
     assert 0 < runs.get("jit_run", 0) < 40
     assert sum(few["parts"].values()) == pytest.approx(few["seconds"], rel=1e-6)
-    assert few["overhead"] > 1
+    assert few["overhead"] == {}
     whole, text = found[10_000_000]
     assert "--events" not in text
     assert {each["name"].partition("(")[0]: each["runs"] for each in whole["programs"]}[
@@ -55,14 +62,103 @@ def test_recording_of_a_sampler_ends_at_the_limit_of_events(tmp_path):
     assert sum(whole["parts"].values()) == pytest.approx(whole["seconds"], rel=1e-6)
 
 
-def test_clock_counts_the_processor_only_while_it_runs(monkeypatch):
-    now = iter([10.0, 14.0, 30.0, 36.0, 40.0, 40.0])
-    monkeypatch.setattr(overhead.time, "process_time", lambda: next(now))
-    clock = ProcessorClock()
-    for call in (clock.run, clock.run, clock.pause, clock.pause, clock.run, clock.pause):
-        call()  # 4 s, then 6 s
-    assert clock.ratio(4.0, 4.0) == pytest.approx(10 / (10 - 4 - 4 * 10 / 40))
-    assert clock.ratio(100.0, 0.0) > 1
+LINE = Origin(SourceLine("/a.py", 1), "", ())
+
+
+def made(seconds, **calls):
+    """A profile of `jit_f(1)`, whose kernels ran as often as `calls` says."""
+    kernels = [KernelCost(name, "op", "", 0, 0, None, ((LINE, 1.0),)) for name in calls]
+    each = Piece("device work", LINE, seconds / len(calls), program="jit_f(1)")
+    pieces = [replace(each, kernel=k, calls=calls[k.name]) for k in kernels]
+    found = Profile("a.py", 10.0, {"device work": seconds}, pieces)
+    found.trace.modules["jit_f(1)"] = b""
+    return found
+
+
+class Versions:
+    """What `changes._Versions` measures: by default runs of one second, and no change by O2."""
+
+    plain, seconds_around, found = (1.0, 1.0), 0.0, ("ran as fast as without", {"/a.py:1": 1.0})
+
+    def __init__(self, module):
+        pass
+
+    def compare(self, record):
+        return self.found
+
+
+def measured(monkeypatch, recorded, **attributes):
+    """The profile with measurements: a run has the kernel `a` 10 times, and `b` once."""
+    kernels = {"a": SimpleNamespace(times=10), "b": SimpleNamespace(times=1)}
+    program = SimpleNamespace(name="jit_f(1)", kernels=kernels)
+    monkeypatch.setattr(changes, "RecordedProgram", lambda *_: program)
+    monkeypatch.setattr(changes, "_measurable", lambda *_: SimpleNamespace(module=None))
+    monkeypatch.setattr(changes._private, "hlo_text", lambda _: "")
+    monkeypatch.setattr(changes, "_Versions", type("", (Versions,), attributes))
+    return changes.with_measurements(recorded, [], None, None)
+
+
+def test_cost_of_recording_is_the_ratio_of_a_recorded_run_to_one_without(monkeypatch):
+    two_runs = made(6.0, a=20, b=2)
+    assert measured(monkeypatch, two_runs).overhead == {"jit_f(1)": pytest.approx(3)}
+    found = measured(monkeypatch, two_runs, plain=[1.0, 1.5, 1.0], seconds_around=0.5)
+    assert found.overhead == {"jit_f(1)": pytest.approx(3.5)}
+
+
+def test_run_that_was_recorded_in_part_is_counted_in_part(monkeypatch):
+    cut = made(5.0, a=25, c=10**6)  # two runs and a half; the model does not count c
+    assert measured(monkeypatch, cut).overhead == {"jit_f(1)": pytest.approx(2)}
+
+
+def test_recorded_run_that_is_no_longer_than_one_without_has_no_ratio(monkeypatch):
+    found = measured(monkeypatch, made(6.0, a=20, b=2), plain=[1.0, 3.5, 1.0])
+    assert found.overhead == {"jit_f(1)": 1.0}
+    assert "jit_f(1) took no longer than without\n" in as_text(found, plain=True)
+
+
+def test_program_that_takes_too_long_is_not_run_again(monkeypatch):
+    found = measured(monkeypatch, made(100.0, a=10), __init__=None)  # calling None would fail
+    assert found.overhead == {} and not found.notes
+
+
+def test_sentences_on_the_cost_of_recording():
+    assert about_overhead({}).startswith("its cost was not measured")
+    assert about_overhead({"f": 3.456, "g": 1.0, "h": 1.5}) == (
+        "f took 3.46 times as long as without, g took no longer than without, "
+        "h took 1.50 times as long as without"
+    )
+
+
+def test_sentence_says_that_no_line_changed_with_o2(monkeypatch):
+    said = "no line changed beyond noise with O2"
+    assert said in measured(monkeypatch, made(6.0, a=20)).notes
+    for lines in ({"/a.py:1": 0.5}, {}):  # it changed; too many kernels to measure lines
+        found = measured(monkeypatch, made(6.0, a=20), found=("ran 2.00 times as fast", lines))
+        assert said not in found.notes
+        assert found.notes == ["with O2, jit_f(1) ran 2.00 times as fast"]
+
+
+def test_small_kernels_cost_more_to_record_than_large_ones(tmp_path):
+    text = """
+import jax, jax.numpy as jnp
+
+@jax.jit
+def small(a):
+    return jax.lax.fori_loop(0, 3000, lambda i, a: jnp.sin(a @ a), a)
+
+@jax.jit
+def large(a):
+    return a @ a
+
+for _ in range(8):
+    small(jnp.eye(8)).block_until_ready()
+    large(jnp.ones((700, 700))).block_until_ready()
+"""
+    done = profile(tmp_path, text, "--json", "p.json")
+    found = json.loads((tmp_path / "p.json").read_text())["overhead"]
+    by_name = {name.partition("(")[0]: ratio for name, ratio in found.items()}
+    assert by_name["jit_small"] > by_name["jit_large"] >= 1
+    assert "times as long as without" in " ".join(done.stderr.split())
 
 
 def test_loop_of_unknown_length_is_not_run_again(tmp_path):
@@ -76,4 +172,6 @@ def f(x, n):  # of random arguments, n may be such that the loop never ends
 for _ in range(5):
     f(jnp.eye(200), 40).block_until_ready()
 """
-    assert "with O2" not in profile(tmp_path, text).stderr
+    said = " ".join(profile(tmp_path, text).stderr.split())
+    assert "with O2" not in said
+    assert "its cost was not measured" in said

@@ -5,7 +5,10 @@ import functools
 import pytest
 from jaxlib import _hlo
 
-from jxc.tools.profile.events import OpRun, OpRuns, Trace
+from jxc.backend.targets import find_target
+from jxc.tools.profile.build import build
+from jxc.tools.profile.events import HostSpan, OpRun, OpRuns, Trace
+from jxc.tools.profile.recorded import CompileSpan, Recorded
 from jxc.tools.profile.trace import read_trace
 from jxc.tools.profile.wall import shares
 from jxc.tools.profile.wire import count_events, hlo_modules_of
@@ -174,3 +177,15 @@ def test_truncated_trace_is_refused(cut):
     data = space(Plane("/host:metadata").program("jit_step(4)", hlo_proto()))
     with pytest.raises(ValueError, match=r"truncated|expected an XSpace"):
         hlo_modules_of(data[:-cut])
+
+
+def test_call_that_compiles_is_no_dispatch():
+    ms = 1_000_000
+    host = [HostSpan("dispatch", "PjitFunction(f)", 0, 9 * ms)]  # compiles from 2 to 7
+    host.append(HostSpan("dispatch", "PjitFunction(f)", 20 * ms, 21 * ms))
+    trace = Trace(started=ms, host=host)
+    compiling = [CompileSpan(3 * ms, 8 * ms)]
+    recorded = Recorded("a.py", ms, 31 * ms, trace, [], compiling, {}, compiled=1)
+    parts = build(recorded, find_target("cpu").device).parts
+    assert parts["compilation"] == pytest.approx(9e-3)
+    assert parts["dispatch"] == pytest.approx(1e-3)

@@ -57,7 +57,8 @@ class ProfileOptions:
         "with very short kernels has a million a second.",
     )
     no_o2: bool = flag(
-        help="Do not measure what O2 would change, which compiles and runs programs again."
+        help="Do not measure what O2 would change and what recording cost, which compiles and runs "
+        "programs again."
     )
     output: str | None = option(
         "-o", metavar="FILE", callback=absolute, help="Write the table to FILE instead of stderr."

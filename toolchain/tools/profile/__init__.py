@@ -4,7 +4,7 @@
 (`sampler.py`) while a program runs. `trace.py` reads the recorded trace, and `spans.py` and
 `wall.py` divide the wall clock between everything that was active. `programs.py` joins kernels with
 the optimized HLO, `build.py` adds up the rows, `profile.py` holds the result, `changes.py`
-estimates the effect of O2, and `presentation.py` prints the tables.
+measures the cost of recording and the effect of O2, and `presentation.py` prints the tables.
 
 `tracks.py` has everything that was active as tracks of events. `page.py` draws them and the tree of
 `flame.py` as an HTML page, `perfetto.py` writes them as a trace.
@@ -12,5 +12,5 @@ estimates the effect of O2, and `presentation.py` prints the tables.
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of the object that `jxc profile --json` writes."""

@@ -75,7 +75,6 @@ def build(recorded: Recorded, device: Device) -> Profile:
         ],
         steps=steps,
         compiled=recorded.compiled,
-        overhead=recorded.overhead,
         device=device.name,
         notes=[*recorded.notes, *trace.notes],
         trace=trace,
@@ -145,7 +144,12 @@ def _owners(spans: Spans, runs: OpRuns) -> NDArray[np.int64]:
 def _add_host(spans: Spans, recorded: Recorded) -> None:
     base = recorded.trace.started
     times = [sample.time for sample in recorded.samples]
+    compiled = sorted(span.start for span in recorded.compiling)
     for each in recorded.trace.host:
+        if each.kind == "dispatch" and _has_any(compiled, base + each.start, base + each.end):
+            level = _HOST_LEVELS["dispatch"]  # what a call does before and after compiling
+            spans.add(base + each.start, base + each.end, level, ("host", "compilation", None))
+            continue
         line = _caller(each, recorded.called)  # above the events in it, which have no line
         level = _HOST_LEVELS[each.kind] + (line is not None)
         line = line or _sampled(base + each.start, times, recorded.samples)
@@ -158,6 +162,12 @@ def _add_host(spans: Spans, recorded: Recorded) -> None:
         spans.add(start, end, _SAMPLE, owner)
     ends = (recorded.samples[-1].time if recorded.samples else recorded.started, recorded.ended)
     spans.add(*ends, _SAMPLE, ("sample", "Python", None, ""))
+
+
+def _has_any(times: Sequence[int], start: int, end: int) -> bool:
+    """Whether any of some times, in order, is from `start` to `end`."""
+    at = bisect.bisect_left(times, start)
+    return at < len(times) and times[at] <= end
 
 
 def _intervals(recorded: Recorded) -> Iterator[tuple[int, int, Sample]]:

@@ -1,15 +1,18 @@
-"""What O2 would change: measured, for each line of the programs that take most of the time.
+"""What recording cost, and what O2 would change: measured on the programs with most of the time.
 
 A program that ran without jxc's passes is compiled again, as it was and after O2. Both versions run
-under the profiler, with random arguments and in turns. A line has changed if all its times under O2
-are below, or above, all its times without.
+with random arguments. The time of a run without recording is compared with that in the recording of
+the user's program: a later recording costs less, since its events are in memory that the process
+has by then. Then both versions run under the profiler in turns. A line has changed if all its times
+under O2 are below, or above, all its times without.
 """
 
 from __future__ import annotations
 
 import re
+import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,13 +31,16 @@ from .programs import RecordedProgram
 if TYPE_CHECKING:
     from ...cost.device import Device
     from ..explain.recorder import CompileEvent
+    from ..report.kernels import Kernel
+    from .profile import ProfileRow
 
 _MOST = 3  # programs
 _MIN_SHARE = 0.05  # of the running time: other programs are left out
-_MAX_SECONDS = 30.0  # of XLA for the program: a longer compilation is not repeated
+_MAX_SECONDS = 30.0  # a compilation or a recorded run that took longer is not repeated
 _BUDGET = 3.0  # seconds of running the two versions of a program
 _ROUNDS = 3  # in turns, each with a session of the profiler
 _MOST_CALLS = 10  # in a round
+_MOST_EVENTS = 600_000  # in all rounds, of both versions: 6 s of reading
 _PIPELINE = "O2"
 
 Recorder: TypeAlias = "Callable[[Callable[[], object], int, Any], Profile]"
@@ -47,7 +53,7 @@ def with_measurements(
     record: Recorder,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Profile:
-    """The profile with the time of each line under O2.
+    """The profile with the cost of recording, and the time of each line under O2.
 
     Args:
         profile: of a program on this machine's CPU.
@@ -57,44 +63,67 @@ def with_measurements(
         progress: called with a description of each step.
     """
     ratios: dict[tuple[str, str], float] = {}
+    overhead: dict[str, float] = {}
     notes: list[str] = []
     for row in profile.rows("program")[:_MOST]:
         text = profile.trace.modules.get(row.name)
         if text is None or row.share < _MIN_SHARE:
             continue
-        event = _measurable(row.name, _private.hlo_text(text), events, device)
+        program = RecordedProgram(row.name, _private.hlo_text(text), frozenset(), device)
+        event = _measurable(program, events)
         if event is None:
             continue
-        progress(f"measuring what {_PIPELINE} would change in {row.name}")
+        seconds = _seconds_of_run(profile, row, program.kernels)
+        if seconds > _MAX_SECONDS:
+            continue
+        progress(f"running {row.name} without recording, and with {_PIPELINE}")
         try:
-            found = _Versions(event.module).compare(record)
+            versions = _Versions(event.module)
+            note, changed = versions.compare(record)
         except (JxcError, RuntimeError, ValueError, MemoryError):  # a callback, several devices
             continue
-        if found is not None:
-            note, changed = found
+        if seconds and versions.plain:
+            overhead[row.name] = _overhead(seconds + versions.seconds_around, versions.plain)
+        if note:
             notes.append(f"with {_PIPELINE}, {row.name} {note}")
-            ratios |= {(row.name, line): ratio for line, ratio in changed.items()}
+        ratios |= {(row.name, line): ratio for line, ratio in changed.items()}
     is_other = any(ratio != 1 for ratio in ratios.values())
-    if notes and not is_other:
+    if ratios and not is_other:
         notes.append(f"no line changed beyond noise with {_PIPELINE}")
-    profile = replace(profile, notes=[*profile.notes, *notes])
+    profile = replace(profile, notes=[*profile.notes, *notes], overhead=overhead)
     return profile.with_o2(ratios if is_other else {})
 
 
-def _measurable(
-    program: str, hlo: str, events: Sequence[CompileEvent], device: Device
-) -> CompileEvent | None:
+def _measurable(program: RecordedProgram, events: Sequence[CompileEvent]) -> CompileEvent | None:
     """The compilation of a program that runs on one device, and ends with any arguments."""
-    recorded = RecordedProgram("", hlo, frozenset(), device)
-    module = recorded.module
+    module = program.module
     if module is None or module.num_partitions * module.num_replicas > 1:
         return None
-    if any(kernel.assumed for kernel in recorded.kernels.values()):  # a loop of unknown length
+    if any(kernel.assumed for kernel in program.kernels.values()):  # a loop of unknown length
         return None
-    event = event_of(program, hlo, events)
+    event = event_of(program.name, program.hlo, events)
     if event is None or event.passes is not None or event.seconds > _MAX_SECONDS:
         return None
     return event
+
+
+def _seconds_of_run(profile: Profile, row: ProfileRow, kernels: Mapping[str, Kernel]) -> float:
+    """The time of one run of a program while it was recorded, from its first kernel to its last.
+
+    The first and the last run may be recorded in part: runs are counted by those of the kernels,
+    and the median kernel is in no branch, and is one event.
+
+    Returns:
+        0 if no kernel is known.
+    """
+    calls = {p.kernel.name: p.calls for p in profile.pieces if p.kernel and p.program == row.name}
+    runs = [calls[name] / kernels[name].times for name in calls if name in kernels]
+    return row.seconds / statistics.median(runs) if runs else 0.0
+
+
+def _overhead(recorded: float, plain: Sequence[float]) -> float:
+    """How many times as long a recorded run took; 1 if a run without took at least as long."""
+    return 1.0 if recorded <= max(plain) else recorded / statistics.median(plain)
 
 
 def event_of(program: str, hlo: str, events: Sequence[CompileEvent]) -> CompileEvent | None:
@@ -125,37 +154,72 @@ class _Versions:
 
     Args:
         module: as it was lowered.
+
+    Attributes:
+        plain: seconds of some calls of the program as it was, without recording; none until
+            `compare`.
+        seconds_around: of a recorded call, before its first kernel and after its last.
     """
 
     def __init__(self, module: Any) -> None:
+        self.plain: list[float] = []
+        self.seconds_around = 0.0
         lowered = lowered_from_module(module)
         self._programs = {"plain": lowered.compile(), _PIPELINE: lowered.opt(_PIPELINE).compile()}
 
-    def compare(self, record: Recorder) -> tuple[str, dict[str, float]] | None:
-        """A sentence on the whole, and the ratio of each line's time; None if it takes too long."""
+    def compare(self, record: Recorder) -> tuple[str, dict[str, float]]:
+        """A sentence on the whole, and the ratio of each line's time.
+
+        Returns:
+            An empty sentence if both versions take too long, and no ratio if they have too many
+            kernels.
+        """
         calls = self._calls()
         if calls is None:
-            return None
-        for call in calls.values():  # the first calls may take longer
-            call()
-        start = perf_counter()
-        for call in calls.values():
-            call()
-        once = perf_counter() - start
+            return "", {}
+        first = {name: [call(), call()] for name, call in calls.items()}
+        self.plain = first["plain"]
+        once = sum(min(each) for each in first.values())  # the first calls may take longer
         count = min(_MOST_CALLS, int(_BUDGET / (once * (2 * _ROUNDS + 1))))  # of both versions
         if count < 1:
-            return None
+            return "", {}
         seconds = interleave(calls, _ROUNDS * count)
         whole = time_ratio(seconds["plain"], seconds[_PIPELINE])
-        note = f"{_sentence(whole)}, on random arguments"
-        lines: dict[str, list[dict[str, float]]] = {name: [] for name in calls}
-        for _ in range(_ROUNDS):
-            for name, call in calls.items():
-                lines[name].append(_seconds_by_line(self._programs[name], call, count, record))
-        return note, _ratios(lines["plain"], lines[_PIPELINE])
+        self.plain = [calls["plain"]() for _ in range(_ROUNDS * count)]
+        return f"{_sentence(whole)}, on random arguments", self._by_line(calls, count, record)
 
-    def _calls(self) -> dict[str, Callable[[], object]] | None:
-        """Calls of both versions with the same arguments; None if these are too large."""
+    def _by_line(
+        self, calls: Mapping[str, Callable[[], float]], count: int, record: Recorder
+    ) -> dict[str, float]:
+        """The ratio of each line's time, from recorded calls."""
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in calls}
+        around: list[float] = []
+
+        def recorded(name: str, count: int) -> Profile:
+            module = self._programs[name].lowered.module
+            taken: list[float] = []
+            profile = record(lambda: taken.append(calls[name]()), count, module)
+            if name == "plain":
+                seconds = min(sum(taken), profile.seconds)  # recording may end at its limit
+                around.append((seconds - _seconds_in(profile, module_name(module))) / count)
+            return profile
+
+        events = recorded("plain", 1).trace.events
+        self.seconds_around = around[0]
+        count = min(count, _MOST_EVENTS // (2 * _ROUNDS * max(events, 1)))
+        if count < 1:
+            return {}
+        for _ in range(_ROUNDS):
+            for name, lines in found.items():
+                lines.append(_seconds_by_line(recorded(name, count), count))
+        self.seconds_around = statistics.median(around)
+        return _ratios(found["plain"], found[_PIPELINE])
+
+    def _calls(self) -> dict[str, Callable[[], float]] | None:
+        """Calls of both versions with the same arguments; None if these are too large.
+
+        A call returns its seconds, without those of copying arguments that it donates.
+        """
         import jax
 
         info = self._programs["plain"].compiled.args_info
@@ -166,10 +230,13 @@ class _Versions:
         args, kwargs = jax.device_put(fill(abstract, "random"))
         donates = any(program.memory()["alias"] for program in self._programs.values())
 
-        def calling(program: Any) -> Callable[[], object]:
-            def call() -> object:
+        def calling(program: Any) -> Callable[[], float]:
+            def call() -> float:
                 own = jax.tree.map(jax.numpy.copy, (args, kwargs)) if donates else (args, kwargs)
-                return jax.block_until_ready(program(*own[0], **own[1]))
+                jax.block_until_ready(own)
+                start = perf_counter()
+                jax.block_until_ready(program(*own[0], **own[1]))
+                return perf_counter() - start
 
             return call
 
@@ -185,12 +252,15 @@ def _sentence(ratio: TimeRatio) -> str:
     return f"ran {ratio.ratio:.2f} times as fast (95 % interval {interval})"
 
 
-def _seconds_by_line(
-    program: Any, call: Callable[[], object], count: int, record: Recorder
-) -> dict[str, float]:
-    """The measured seconds of one call, without recording, by line of Python."""
+def _seconds_in(profile: Profile, module: str) -> float:
+    """The seconds from the first kernel of each run of a module to its last."""
+    return sum(p.seconds for p in profile.pieces if p.program.partition("(")[0] == module)
+
+
+def _seconds_by_line(profile: Profile, count: int) -> dict[str, float]:
+    """The measured seconds of each of some calls, by line of Python."""
     found: Counter[str] = Counter()
-    for piece in record(call, count, program.lowered.module).pieces:
+    for piece in profile.pieces:
         if piece.kernel is not None:
             found[str(piece.origin.line)] += piece.seconds / count  # type: ignore[assignment]
     return dict(found)

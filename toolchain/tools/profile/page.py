@@ -20,7 +20,7 @@ from ..page import require_packages
 from ..page.highlight import python_lines
 from ..page.write import template, ticks
 from .flame import FlameNode, bars_of, flame_of
-from .presentation import about_steps, counted, percent
+from .presentation import about_overhead, about_steps, counted, percent
 from .profile import PARTS, WARM_UP, Grouping, Profile
 from .tracks import ProfileTracks, Track, TrackEvent
 
@@ -60,6 +60,7 @@ def write_profile_page(path: str | Path, profile: Profile) -> None:
         parts=[(name, profile.parts.get(name, 0.0), css_of(name)) for name in PARTS],
         warm_up=WARM_UP,
         sentences=list(about_steps(profile.steps)),
+        overhead=about_overhead(profile.overhead),
         views=list(drawing.views()),
         kernels=drawing.legend,
         flame=list(drawing.flame()),

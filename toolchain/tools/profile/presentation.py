@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -187,9 +187,19 @@ def _notes(profile: Profile) -> Iterator[str]:
     yield ""
     if any(piece.fraction < 1 for piece in profile.pieces):
         yield "~ a kernel has ops of several lines: its time is divided by the cost model"
-    estimate = "" if profile.is_overhead_measured else ", an estimate that small kernels exceed"
-    yield (
-        f"recording: {show_count(profile.trace.events)} events, {show_bytes(profile.trace.bytes)}; "
-        f"running took {profile.overhead:.2f} times as long as without{estimate}"
-    )
+    size = f"{show_count(profile.trace.events)} events, {show_bytes(profile.trace.bytes)}"
+    yield f"recording: {size}; {about_overhead(profile.overhead)}"
     yield from profile.notes
+
+
+def about_overhead(overhead: Mapping[str, float]) -> str:
+    """What recording cost: how many times as long programs took, by name."""
+    if not overhead:
+        return "its cost was not measured, since no program was run again without it"
+    took = (
+        f"{name} took no longer than without"
+        if ratio == 1
+        else f"{name} took {ratio:.2f} times as long as without"
+        for name, ratio in overhead.items()
+    )
+    return ", ".join(took)

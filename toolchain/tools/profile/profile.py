@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -157,9 +157,8 @@ class Profile:
         programs: those that ran.
         steps: marked steps, in order.
         compiled: how many programs were compiled.
-        overhead: ratio of the running time with recording to that without.
-        is_overhead_measured: whether both were measured; else it is an estimate, from the number of
-            events and the cost of one.
+        overhead: the measured cost of recording: how many times as long as without a run of a
+            program took, by its name. Programs that were not run without recording are left out.
         device: the device that rooflines are for; empty if it is not known.
         notes: what limits the result: lost events, a short recording.
         trace: the events.
@@ -174,8 +173,7 @@ class Profile:
     programs: Sequence[ProfiledProgram] = ()
     steps: Sequence[ProfiledStep] = ()
     compiled: int = 0
-    overhead: float = 1.0
-    is_overhead_measured: bool = False
+    overhead: Mapping[str, float] = field(default_factory=dict)
     device: str = ""
     notes: Sequence[str] = ()
     trace: Trace = field(default_factory=Trace)
@@ -251,8 +249,7 @@ class Profile:
             "running_seconds": self.running_seconds,
             "parts": {name: self.parts.get(name, 0.0) for name in PARTS},
             "compiled": self.compiled,
-            "overhead": self.overhead,
-            "is_overhead_measured": self.is_overhead_measured,
+            "overhead": dict(self.overhead),
             "device": self.device,
             "events": self.trace.events,
             "trace_bytes": self.trace.bytes,

@@ -30,7 +30,6 @@ class Recorded(NamedTuple):
         compiling: when JAX traced, lowered or compiled.
         called: the user's line of each compiled module by its name; None for several lines.
         compiled: how many programs were compiled.
-        overhead: estimated ratio of the running time with recording to that without.
         notes: for the user.
         lowered: the module that a program was lowered to, by its name and its optimized HLO; None
             if it is not known.
@@ -44,6 +43,5 @@ class Recorded(NamedTuple):
     compiling: Sequence[CompileSpan]
     called: Mapping[str, SourceLine | None]
     compiled: int
-    overhead: float
     notes: Sequence[str] = ()
     lowered: Callable[[str, str], Any] = lambda name, hlo: None

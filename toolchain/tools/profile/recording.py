@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import JxcError
 from ...source import SourceLine
 from ...units import show_count
-from .overhead import ProcessorClock, heap_bytes, seconds_of_event
+from .heap import heap_bytes
 from .recorded import CompileSpan, Recorded
 from .sampler import StackSampler
 
@@ -34,7 +34,6 @@ MOST_EVENTS = 300_000
 
 jaxlib 0.10.2 needs 1.3 KB and 7 to 11 µs for each to make the trace, when recording ends.
 """
-_FEW = 10_000  # events, which all together take less than 10 ms
 _EVENT_BYTES = 160  # on the heap while events are recorded, for each
 _CHECK = 0.02  # seconds between two looks at the heap: some 20,000 events
 
@@ -61,7 +60,6 @@ class ProfileRecorder:
         self._lock = threading.Lock()
         self._session: Any = None
         self._stopped = threading.Event()
-        self._clock = ProcessorClock()  # while the profiler runs, without compilations
         self._is_compiling = False
         self._data: list[bytes] = []
         self._notes: list[str] = []
@@ -97,8 +95,6 @@ class ProfileRecorder:
                 self._fail(error)
                 return
             self._stack.enter_context(_private.before_other_sessions(self._end_for_other))
-            if not self._is_compiling:
-                self._clock.run()
             threading.Thread(target=self._watch, name="jxc-profile-limit", daemon=True).start()
 
     # The events of `explain.recorder`
@@ -106,24 +102,18 @@ class ProfileRecorder:
     def trace_begins(self, event: TraceEvent) -> None:
         if event.is_own:
             self._tracing[id(event)] = time.time_ns()
-            self._clock.pause()
 
     def trace_ends(self, event: TraceEvent) -> None:
         if (started := self._tracing.pop(id(event), None)) is not None:
             self._compiling.append(CompileSpan(started, time.time_ns()))
-            if self._session is not None and not self._ended:
-                self._clock.run()
 
     def lowered(self, event: LoweringEvent) -> None:
         self._is_compiling = True
-        self._clock.pause()
         self._note_compiling(event.seconds)
         self.start_session()
 
     def compiled(self, event: CompileEvent) -> None:
         self._is_compiling = False
-        if self._session is not None and not self._ended:
-            self._clock.run()
         self._note_compiling(event.seconds)
         self.compiled_events.append(event)
 
@@ -167,14 +157,12 @@ class ProfileRecorder:
             if self._ended or self._session is None:
                 return True
             ended = time.time_ns()
-            self._clock.pause()
             try:
                 self._data.append(self._session.stop())
                 self._session = None
                 count = sum(map(count_events, self._data))
                 if count < self._most_events / 2:
                     self._session = _private.start_session()
-                    self._clock.run()
                     return False
             except Exception as error:  # jaxlib's own types
                 self._fail(error)
@@ -199,7 +187,6 @@ class ProfileRecorder:
             if self._ended:
                 return False
             self._ended = time.time_ns()
-            self._clock.pause()
             self._sampler.stop()
             try:
                 if self._session is not None:
@@ -240,14 +227,13 @@ class ProfileRecorder:
         progress: Callable[[str], None] = lambda _: None,
         *,
         with_o2: bool = False,
-        with_overhead: bool = True,
     ) -> Profile:
         """The profile, after `stop`.
 
         Args:
             progress: called with a description of each step.
-            with_o2: whether to measure what O2 would change; on the CPU only.
-            with_overhead: whether to estimate how much longer the program took.
+            with_o2: whether to measure what recording cost and what O2 would change; on the CPU
+                only.
         """
         from .build import build
 
@@ -263,7 +249,6 @@ class ProfileRecorder:
         for event in self.compiled_events:
             name = _module_name(event)
             called.setdefault(name, set()).update(filter(None, [event.called]))
-        cost = seconds_of_event() if with_overhead and trace.events > _FEW else 0.0
         recorded = Recorded(
             name=self._name,
             started=self._started,
@@ -276,7 +261,6 @@ class ProfileRecorder:
                 for name, found in called.items()
             },
             compiled=len(self.compiled_events),
-            overhead=self._clock.ratio(cost * trace.events, self._sampler.seconds),
             notes=self._notes,
             lowered=self._lowered,
         )
@@ -314,19 +298,20 @@ class ProfileRecorder:
 
 
 def record_calls(call: Callable[[], object], calls: int, module: Any = None) -> Profile:
-    """The profile of some calls of a compiled function, whose overhead is not known."""
+    """The profile of some calls of a compiled function."""
     recorder = ProfileRecorder("", _LONGEST, module)
     recorder.start_session()
     for _ in range(calls):
         call()
     recorder.stop()
-    return recorder.finish(with_overhead=False)
+    return recorder.finish()
 
 
 def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any = None) -> Profile:
     """The profile of some calls of a compiled function, whose results are waited for.
 
-    As many calls without recording are timed too: the ratio of the medians is the overhead.
+    As many calls without recording are timed too: the ratio of the medians is the cost of
+    recording.
 
     Args:
         name: of the function.
@@ -347,9 +332,7 @@ def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any
     recorder.start_session()
     recorded = statistics.median(timed() for _ in range(calls))
     recorder.stop()
-    return replace(
-        recorder.finish(with_overhead=False), overhead=recorded / plain, is_overhead_measured=True
-    )
+    return replace(recorder.finish(), overhead={name: recorded / plain})
 
 
 def _is_of(program: str, module: Any) -> bool:

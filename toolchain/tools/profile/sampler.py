@@ -90,7 +90,6 @@ class StackSampler:
 
     def __init__(self) -> None:
         self.samples: list[Sample] = []
-        self.seconds = 0.0
         self.is_sampling = False
         self._known: dict[tuple[tuple[int, int], ...], _Described] = {}
         self._stacks: list[_Stack] = []  # kept, so that addresses of codes are not used again
@@ -118,9 +117,7 @@ class StackSampler:
 
     def _run(self) -> None:
         while not self._end.wait(INTERVAL):
-            begun = time.thread_time()
             self._take()
-            self.seconds += time.thread_time() - begun
 
     def _take(self) -> None:
         now = time.time_ns()
