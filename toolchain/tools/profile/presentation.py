@@ -195,7 +195,10 @@ def _notes(profile: Profile) -> Iterator[str]:
 def about_overhead(overhead: Mapping[str, float]) -> str:
     """What recording cost: how many times as long programs took, by name."""
     if not overhead:
-        return "its cost was not measured, since no program was run again without it"
+        return (
+            "its cost was not measured, since no program was run again without it; "
+            "short kernels may take several times as long"
+        )
     took = (
         f"{name} took no longer than without"
         if ratio == 1

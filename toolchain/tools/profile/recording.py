@@ -350,7 +350,7 @@ def _module_name(event: CompileEvent) -> str:
 def _device(trace: Trace) -> Device:
     """The device of this machine, or one without rates if it is not known."""
     from ...backend.targets import find_target
-    from ...cost.device import known_devices
+    from ...cost.device import Device, device_named
 
     unknown = Device("", "", "", 0, 0.0, {}, 0.0, "")
     if not trace.ops:  # there may be no backend either
@@ -360,6 +360,5 @@ def _device(trace: Trace) -> Device:
     platform = jax.default_backend()
     if platform == "cpu":
         return find_target("cpu").device
-    known = known_devices("tpu" if platform == "tpu" else "gpu").values()
-    found = jax.devices()[0].device_kind
-    return next((each for each in known if found.startswith(each.device_kind)), unknown)
+    kind = "tpu" if platform == "tpu" else "gpu"
+    return device_named(kind, jax.devices()[0].device_kind) or unknown
