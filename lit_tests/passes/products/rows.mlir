@@ -97,12 +97,12 @@ func.func @rows_of_product_not_of_columns(%x: tensor<4x20x8xf32>, %w: tensor<8x5
 // CHECK: %[[E:[a-z0-9_]+]] = stablehlo.slice %arg4 [48:56, 0:32]
 // CHECK: stablehlo.dot_general %arg1, %[[E]]
 // CHECK-NEXT: stablehlo.add
-func.func @product_of_concatenated_rows(%n: tensor<50x24xf32>, %e: tensor<900x8xf32>, %i: tensor<900x1xi32>, %j: tensor<900x1xi32>, %w: tensor<56x32xf32>) -> tensor<900x32xf32> {
-  %a = "stablehlo.gather"(%n, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 24>}> : (tensor<50x24xf32>, tensor<900x1xi32>) -> tensor<900x24xf32>
-  %b = "stablehlo.gather"(%n, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 24>}> : (tensor<50x24xf32>, tensor<900x1xi32>) -> tensor<900x24xf32>
-  %c = stablehlo.concatenate %a, %b, %e, dim = 1 : (tensor<900x24xf32>, tensor<900x24xf32>, tensor<900x8xf32>) -> tensor<900x56xf32>
-  %r = stablehlo.dot_general %c, %w, contracting_dims = [1] x [0] : (tensor<900x56xf32>, tensor<56x32xf32>) -> tensor<900x32xf32>
-  return %r : tensor<900x32xf32>
+func.func @product_of_concatenated_rows(%n: tensor<50x24xf32>, %e: tensor<1200x8xf32>, %i: tensor<1200x1xi32>, %j: tensor<1200x1xi32>, %w: tensor<56x32xf32>) -> tensor<1200x32xf32> {
+  %a = "stablehlo.gather"(%n, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 24>}> : (tensor<50x24xf32>, tensor<1200x1xi32>) -> tensor<1200x24xf32>
+  %b = "stablehlo.gather"(%n, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 24>}> : (tensor<50x24xf32>, tensor<1200x1xi32>) -> tensor<1200x24xf32>
+  %c = stablehlo.concatenate %a, %b, %e, dim = 1 : (tensor<1200x24xf32>, tensor<1200x24xf32>, tensor<1200x8xf32>) -> tensor<1200x56xf32>
+  %r = stablehlo.dot_general %c, %w, contracting_dims = [1] x [0] : (tensor<1200x56xf32>, tensor<56x32xf32>) -> tensor<1200x32xf32>
+  return %r : tensor<1200x32xf32>
 }
 
 // -----
