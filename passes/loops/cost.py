@@ -14,6 +14,7 @@ from math import inf, prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.device import Device
 from jxc.cost.flops import bytes_of
 from jxc.ir.values import shape_of
 from jxc.rewrite import PassContext
@@ -80,10 +81,6 @@ the estimated gain 1.11 to 1.51. GRUs write 0.5 to 0.6; their peak was 1.38 to 1
 SUM_BYTES = {"cpu": 1.0, "gpu": 4.0, "tpu": 1.0}
 """The most bytes that are written for a sum in each iteration, for each byte of the sum."""
 
-GPU_BANDWIDTH = 3.35e12
-GPU_LAUNCH = 1.5e-6
-"""Bytes and seconds of an H100, as the roofline counts them."""
-
 
 def worthwhile_sums(cuts: Cuts, context: PassContext) -> list[Sum]:
     """The sums of products that are faster behind the loop, largest first.
@@ -106,7 +103,7 @@ def worthwhile_sums(cuts: Cuts, context: PassContext) -> list[Sum]:
     products = sum(term.is_product for each in chosen for term in each.terms)
     if context.target == "tpu" and products < 2 * len(stored):
         return []
-    if context.target == "gpu" and not _saves_on_gpu(cuts, chosen, len(stored)):
+    if context.target == "gpu" and not _saves_on_gpu(cuts, chosen, len(stored), context.device):
         return []
     return chosen
 
@@ -126,7 +123,7 @@ def _parts(op: hlo.DotGeneralOp, context: PassContext) -> int:
     return prod(context.parts(op.lhs, dim) for dim in dims.lhs_contracting_dimensions)
 
 
-def _saves_on_gpu(cuts: Cuts, chosen: list[Sum], stored: int) -> bool:
+def _saves_on_gpu(cuts: Cuts, chosen: list[Sum], stored: int, device: Device) -> bool:
     """Whether the loop has fewer kernels, or saves more traffic than a launch takes.
 
     XLA adds outer products in one kernel for all weights, other products in one for each.
@@ -134,8 +131,8 @@ def _saves_on_gpu(cuts: Cuts, chosen: list[Sum], stored: int) -> bool:
     terms = [term.core.owner for each in chosen for term in each.terms if term.is_product]
     outer = [each for each in terms if _summed(each) == 1]
     kernels = len(terms) - len(outer) + bool(outer) - stored
-    saved = sum(2 * _size(cuts, each) for each in chosen) / GPU_BANDWIDTH
-    return kernels * GPU_LAUNCH + saved >= 0
+    saved = sum(2 * _size(cuts, each) for each in chosen) / device.bandwidth
+    return kernels * device.launch_seconds + saved >= 0
 
 
 def _summed(op: hlo.DotGeneralOp) -> int:

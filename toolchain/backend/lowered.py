@@ -179,9 +179,12 @@ class Lowered:
         assumptions: frozenset[str],
         device: Device | None = None,
     ) -> Lowered:
+        context = PassContext(target, assumptions)
+        if device is not None:
+            context = replace(context, device=device)
         module = clone_module(self.module)
         with progress(f"running passes on {self.name}"):
-            report = run_pipeline(module, steps, PassContext(target, assumptions, device=device))
+            report = run_pipeline(module, steps, context)
         ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
         history = (*self._ran, (steps, assumptions))
         return replace(self, module=module, pipeline=ran, report=report, _ran=history)

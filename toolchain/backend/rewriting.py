@@ -138,8 +138,10 @@ def _planned(
     """The passes to run on a program; under O3 those of its verdict."""
     found, kind = find_registered(name), kind_of_platform(backend.platform)
     rates = rates_of(kind) if group is None else group.rates(kind)
-    device = None if kind == "cpu" else device_named(kind, backend.devices()[0].device_kind)
-    run = _Run(plain, found, name, PassContext(kind, found.assume, rates, device))
+    context = PassContext(kind, found.assume, rates)
+    if device := device_named(kind, backend.devices()[0].device_kind):
+        context = replace(context, device=device)
+    run = _Run(plain, found, name, context)
     if not found.is_tuned or run.is_skipped:
         return run
     try:

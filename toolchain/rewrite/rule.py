@@ -57,7 +57,7 @@ class PassContext:
     target: str = "cpu"
     assumptions: frozenset[str] = frozenset()
     rates: Rates = field(default=None, repr=False)  # type: ignore[assignment]  # see __post_init__
-    device: Device | None = field(default=None, repr=False)
+    device: Device = field(default=None, repr=False)  # type: ignore[assignment]
     partition: Partition | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
