@@ -16,7 +16,6 @@ from typing import Any, NoReturn, overload
 import jax
 from jaxlib.mlir import ir
 
-from ..cost.device import Device
 from ..display.progress import progress
 from ..errors import MissingTargetError, UsageError
 from ..frontend import LowerRequest, kind_of_platform
@@ -163,7 +162,7 @@ class Lowered:
             pipeline, options = stored_choice(self.module, self.platform, name, promises(assume))
             return replace(self.opt(pipeline, target=target, assume=assume), xla_options=options)
         for_target = target or kind_of_platform(self.platform)
-        return self._after(make_pipeline(pipeline), for_target, promises(assume))
+        return self._after(make_pipeline(pipeline), PassContext(for_target, promises(assume)))
 
     def __repr__(self) -> str:
         passes = f" after {self.pipeline}" if self.pipeline else ""
@@ -172,21 +171,12 @@ class Lowered:
 
     _repr_html_ = lowered_as_html
 
-    def _after(
-        self,
-        steps: Pipeline,
-        target: str,
-        assumptions: frozenset[str],
-        device: Device | None = None,
-    ) -> Lowered:
-        context = PassContext(target, assumptions)
-        if device is not None:
-            context = replace(context, device=device)
+    def _after(self, steps: Pipeline, context: PassContext) -> Lowered:
         module = clone_module(self.module)
         with progress(f"running passes on {self.name}"):
             report = run_pipeline(module, steps, context)
         ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
-        history = (*self._ran, (steps, assumptions))
+        history = (*self._ran, (steps, context.assumptions))
         return replace(self, module=module, pipeline=ran, report=report, _ran=history)
 
     def for_target(self, target: str) -> Lowered:
@@ -204,7 +194,8 @@ class Lowered:
         else:
             lowered = lowered_of(origin.for_platform(platform), platform)
         for steps, assumptions in self._ran:
-            lowered = lowered._after(steps, found.kind, assumptions, found.device)
+            context = PassContext(found.kind, assumptions, device=found.device)
+            lowered = lowered._after(steps, context)
         return lowered
 
     @overload
