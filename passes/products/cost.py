@@ -45,7 +45,7 @@ class Work(NamedTuple):
 OF_VECTOR = Rate(
     "vector-multiply-add",
     "one multiply-add in a product of a 512x512 matrix and a vector, in ns",
-    0.01,
+    0.06,
 )
 ELEMENT = Rate("pass-element", "one element of f32 that an op reads or writes, in ns", 0.06)
 
