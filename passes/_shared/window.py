@@ -40,6 +40,12 @@ class WindowAxis:
     reverse: bool = False
 
     @property
+    def padded(self) -> int:
+        """Extent of the operand with its padding."""
+        dilated = (self.size - 1) * self.base_dilation + 1 if self.size else 0
+        return dilated + self.low + self.high
+
+    @property
     def is_padded(self) -> bool:
         """Whether the window meets padding."""
         return bool(self.low or self.high or self.base_dilation > 1)

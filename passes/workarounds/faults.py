@@ -56,14 +56,14 @@ FAULTS = (
         "a `reduce_window` of ones with negative padding ends the process (SIGABRT)",
         f"{_XLA}48719",
         CHECKED,
-        "window-of-ones-to-body",
+        "pad-before-window-of-ones",
     ),
     Fault(
         "window-of-a-scalar",
         "a `reduce_window` of a scalar ignores its initial value and its body",
         "",
         CHECKED,
-        "window-of-ones-to-body",
+        "window-of-scalar-to-body",
     ),
     Fault(
         "crop-before-window",

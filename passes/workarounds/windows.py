@@ -10,17 +10,19 @@ window has one element and moves by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of, static_shape, users
+from jxc.ir.values import element_type, is_complex, is_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.reduce_body import can_inline, combiner_of, inline, is_idempotent, is_neutral_start
 from .._shared.region import copy_regions
+from .._shared.signed_zero import plus_zero
 from .._shared.window import WindowAxis, axes_of_window, pad
 
 _INLINED_OPS = 16  # of a body
@@ -50,15 +52,25 @@ def _crop(size: int, low: int, high: int, dilation: int) -> _Crop | None:
     return _Crop(range(first, last + 1), before, after)
 
 
-def _with_axes(op: hlo.ReduceWindowOp, axes: Sequence[WindowAxis]) -> hlo.ReduceWindowOp:
-    """`op` with the padding, the base dilation and the extents of `axes`."""
+def _is_cropped(axes: Sequence[WindowAxis]) -> bool:
+    return any(axis.low < 0 or axis.high < 0 for axis in axes)
+
+
+def _is_dilated(axes: Sequence[WindowAxis]) -> bool:
+    return any(axis.base_dilation > 1 for axis in axes)
+
+
+def _with_axes(
+    op: hlo.ReduceWindowOp, inputs: Sequence[ir.Value], axes: Sequence[WindowAxis]
+) -> hlo.ReduceWindowOp:
+    """`op` of other operands, with the padding, the strides and the extents of `axes`."""
     shape = [axis.out for axis in axes]
     made = hlo.ReduceWindowOp(
         [ir.RankedTensorType.get(shape, element_type(result)) for result in op.results],
-        op.inputs,
+        inputs,
         op.init_values,
         op.window_dimensions,
-        window_strides=op.window_strides,
+        window_strides=[axis.stride for axis in axes],
         base_dilations=[axis.base_dilation for axis in axes],
         window_dilations=op.window_dilations,
         padding=_padding(axes),
@@ -74,27 +86,50 @@ def _padding(axes: Sequence[WindowAxis]) -> ir.Attribute:
 
 
 @rule(exact)
-def window_of_ones_to_body(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
-    """reduce_window(x, init) -> f(init, slice(pad(x, init))), for windows of one element.
+def window_of_scalar_to_body(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
+    """reduce_window(x, init) -> f(init, x), for a scalar x and a body f of elementwise ops."""
+    if static_shape(*op.inputs) != () or not can_inline(op, _INLINED_OPS):
+        return None
+    return inline(op, [*op.init_values, *op.inputs], (), keep_zero=True)
 
-    For bodies f of elementwise ops. Not for strides alone, with which XLA keeps f.
+
+@rule(exact)
+def pad_before_window_of_ones(op: hlo.ReduceWindowOp) -> ir.OpView | ir.Value | None:
+    """reduce_window(x, init) -> reduce_window(slice(pad(x, init)), init), for windows of one.
+
+    For cropped and dilated operands. A sum from 0.0 becomes the sum of 0.0 and the element, which
+    XLA replaces by the element if it is a window.
     """
     axes = axes_of_window(op)
-    if axes is None or any(axis.window > 1 for axis in axes) or not can_inline(op, _INLINED_OPS):
+    if not axes or any(axis.window > 1 for axis in axes) or any(axis.out == 0 for axis in axes):
         return None
-    is_padded, outs = any(axis.is_padded for axis in axes), [axis.out for axis in axes]
-    if 0 in outs or (not is_padded and any(axis.stride > 1 for axis in axes)):
+    if not _is_cropped(axes) and (is_complex(op.inputs[0]) or not _is_dilated(axes)):
         return None
     kept = {
         dim: range(0, (axis.out - 1) * axis.stride + 1, axis.stride)
         for dim, axis in enumerate(axes)
     }
     elements = [
-        build.slice_along(pad(x, axes, range(len(axes)), init), kept)
+        build.slice_along(_padded(x, axes, init), kept)
         for x, init in zip(op.inputs, op.init_values, strict=True)
     ]
-    starts = [build.broadcast(init, outs) for init in op.init_values]
-    return inline(op, [*starts, *elements], outs, keep_zero=True)
+    if combiner_of(op) == "add" and is_splat(op.init_values[0], 0.0):
+        return plus_zero(elements[0])
+    alone = [WindowAxis(axis.out, 1, axis.out) for axis in axes]
+    return _with_axes(op, elements, alone)
+
+
+def _padded(x: ir.Value, axes: Sequence[WindowAxis], value: ir.Value) -> ir.Value:
+    """`x` with the padding of `axes`, cropped by a slice: XLA merges a pad into a window."""
+    crops = [_crop(axis.size, axis.low, axis.high, axis.base_dilation) for axis in axes]
+    left = [crop for crop in crops if crop is not None]
+    if len(left) < len(crops):
+        return build.broadcast(value, [axis.padded for axis in axes])
+    cropped = build.slice_along(x, {dim: crop.kept for dim, crop in enumerate(left)})
+    rest = [
+        replace(axis, low=crop.low, high=crop.high) for axis, crop in zip(axes, left, strict=True)
+    ]
+    return pad(cropped, rest, range(len(axes)), value)
 
 
 @rule(exact, targets=("cpu",))
@@ -120,7 +155,7 @@ def dilate_after_window(op: hlo.ReduceWindowOp) -> ir.Value | None:
         axis if is_later else WindowAxis(axis.out, 1, axis.out)
         for axis, is_later in zip(axes, later, strict=True)
     ]
-    return pad(_with_axes(op, plain).results[0], padded, range(len(axes)), value)
+    return pad(_with_axes(op, op.inputs, plain).results[0], padded, range(len(axes)), value)
 
 
 @rule(exact)
@@ -132,17 +167,14 @@ def crop_before_pad(op: hlo.PadOp) -> ir.Value | None:
     shape = static_shape(op.operand)
     if shape is None or not _is_windowed(op.result):
         return None
-    low, high = list(op.edge_padding_low), list(op.edge_padding_high)
-    if not any(number < 0 for number in (*low, *high)):
+    edges = zip(op.edge_padding_low, op.edge_padding_high, op.interior_padding, strict=True)
+    axes = [
+        WindowAxis(size, 1, out, low=low, high=high, base_dilation=between + 1)
+        for size, out, (low, high, between) in zip(shape, shape_of(op.result), edges, strict=True)
+    ]
+    if not _is_cropped(axes):
         return None
-    dilations = [between + 1 for between in op.interior_padding]
-    found = [_crop(*each) for each in zip(shape, low, high, dilations, strict=True)]
-    crops = [crop for crop in found if crop is not None]
-    if len(crops) < len(found):
-        return build.broadcast(op.padding_value, shape_of(op.result))
-    x = build.slice_along(op.operand, {dim: crop.kept for dim, crop in enumerate(crops)})
-    low, high = ([getattr(crop, side) for crop in crops] for side in ("low", "high"))
-    return hlo.pad(x, op.padding_value, low, high, op.interior_padding)
+    return _padded(op.operand, axes, op.padding_value)
 
 
 def _is_windowed(value: ir.Value) -> bool:

@@ -330,6 +330,23 @@ func.func @reduce_window_of_one(%x: tensor<4x6xf32>) -> tensor<4x3xf32> {
 }
 
 // The result is the initial value at the padding.
+// Outside of the window, XLA folds the product with the one, and does not round the sum.
+// CHECK-LABEL: func.func @reduce_window_of_one_not_of_complex_or_narrow(
+// CHECK-COUNT-2: stablehlo.reduce_window
+func.func @reduce_window_of_one_not_of_complex_or_narrow(%x: tensor<4xcomplex<f32>>, %one: tensor<complex<f32>>, %y: tensor<4xbf16>, %c: tensor<bf16>) -> (tensor<2xcomplex<f32>>, tensor<2xbf16>) {
+  %0 = "stablehlo.reduce_window"(%x, %one) <{window_dimensions = array<i64: 1>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %p = stablehlo.multiply %a, %b : tensor<complex<f32>>
+    stablehlo.return %p : tensor<complex<f32>>
+  }) : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2xcomplex<f32>>
+  %1 = "stablehlo.reduce_window"(%y, %c) <{window_dimensions = array<i64: 1>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %s : tensor<bf16>
+  }) : (tensor<4xbf16>, tensor<bf16>) -> tensor<2xbf16>
+  return %0, %1 : tensor<2xcomplex<f32>>, tensor<2xbf16>
+}
+
 // CHECK-LABEL: func.func @reduce_window_of_one_not_padded(
 // CHECK: stablehlo.reduce_window
 func.func @reduce_window_of_one_not_padded(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<6xf32> {

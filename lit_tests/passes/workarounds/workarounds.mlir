@@ -72,42 +72,67 @@ func.func @widen_scatter_index_not_of_wide_enough(%x: tensor<128xf32>, %i: tenso
 
 // -----
 
-// CHECK-LABEL: func.func @window_of_ones_to_body(
+// CHECK-LABEL: func.func @pad_before_window_of_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>
-// CHECK-DAG: %[[ONE:[a-z0-9_]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
-// CHECK-DAG: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[ONE]], low = [-1, 0], high = [2, -1], interior = [0, 2]
-// CHECK-DAG: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:9:2, 0:9]
-// CHECK-DAG: %[[INIT:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ONE]]
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[INIT]], %[[S]]
-// CHECK: return %[[R]]
-func.func @window_of_ones_to_body(%x: tensor<8x4xf32>) -> tensor<5x9xf32> {
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:8, 0:4]
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[C]], %{{.*}}, low = [0, 1], high = [2, 0], interior = [0, 2]
+// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:9:2, 0:11]
+// CHECK: "stablehlo.reduce_window"(%[[S]],
+// CHECK-SAME: base_dilations = array<i64: 1, 1>
+// CHECK-SAME: padding = dense<0>
+// CHECK-SAME: window_strides = array<i64: 1, 1>
+func.func @pad_before_window_of_ones(%x: tensor<8x4xf32>) -> tensor<5x11xf32> {
   %one = stablehlo.constant dense<1.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %one) <{base_dilations = array<i64: 1, 3>, window_strides = array<i64: 2, 1>, window_dimensions = array<i64: 1, 1>, padding = dense<[[-1, 2], [0, -1]]> : tensor<2x2xi64>}> ({
+  %y = "stablehlo.reduce_window"(%x, %one) <{base_dilations = array<i64: 1, 3>, window_strides = array<i64: 2, 1>, window_dimensions = array<i64: 1, 1>, padding = dense<[[-1, 2], [1, 0]]> : tensor<2x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
-  }) : (tensor<8x4xf32>, tensor<f32>) -> tensor<5x9xf32>
-  return %y : tensor<5x9xf32>
+  }) : (tensor<8x4xf32>, tensor<f32>) -> tensor<5x11xf32>
+  return %y : tensor<5x11xf32>
 }
 
-// The sum of -0.0 from 0.0 is 0.0.
-// CHECK-LABEL: func.func @window_of_ones_to_body_keeps_zero(
-// CHECK: stablehlo.compare EQ
+// Of x 0 0 y 0 0 z, a position is left in front of y, and two behind it. Sums of -0.0 from 0.0 are 0.0.
+// CHECK-LABEL: func.func @pad_before_window_of_ones_from_zero(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:2]
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[S]], %{{.*}}, low = [1], high = [2], interior = [2]
+// CHECK: stablehlo.compare EQ, %[[P]]
 // CHECK: stablehlo.select
-func.func @window_of_ones_to_body_keeps_zero(%x: tensor<3xf32>) -> tensor<3xf32> {
+func.func @pad_before_window_of_ones_from_zero(%x: tensor<3xf32>) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1>}> ({
+  %y = "stablehlo.reduce_window"(%x, %zero) <{base_dilations = array<i64: 3>, window_dimensions = array<i64: 1>, padding = dense<[[-2, -1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
-  }) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
-  return %y : tensor<3xf32>
+  }) : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @window_of_ones_to_body_of_a_scalar(
+// XLA computes padded windows and strided ones, and dilated ones of complex numbers.
+// CHECK-LABEL: func.func @pad_before_window_of_ones_not_of_others(
+// CHECK-NOT: stablehlo.pad
+// CHECK: return
+func.func @pad_before_window_of_ones_not_of_others(%x: tensor<4xf32>, %z: tensor<4xcomplex<f32>>, %one: tensor<complex<f32>>) -> (tensor<3xf32>, tensor<7xcomplex<f32>>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1>, window_strides = array<i64: 2>, padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
+  %w = "stablehlo.reduce_window"(%z, %one) <{base_dilations = array<i64: 2>, window_dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %s = stablehlo.multiply %a, %b : tensor<complex<f32>>
+    stablehlo.return %s : tensor<complex<f32>>
+  }) : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<7xcomplex<f32>>
+  return %y, %w : tensor<3xf32>, tensor<7xcomplex<f32>>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @window_of_scalar_to_body(
 // CHECK: stablehlo.multiply
 // CHECK: stablehlo.tanh
-func.func @window_of_ones_to_body_of_a_scalar(%x: tensor<f32>, %init: tensor<f32>) -> tensor<f32> {
+func.func @window_of_scalar_to_body(%x: tensor<f32>, %init: tensor<f32>) -> tensor<f32> {
   %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %p = stablehlo.multiply %a, %b : tensor<f32>
@@ -117,29 +142,15 @@ func.func @window_of_ones_to_body_of_a_scalar(%x: tensor<f32>, %init: tensor<f32
   return %y : tensor<f32>
 }
 
-// XLA computes the body of windows that only stride.
-// CHECK-LABEL: func.func @window_of_ones_to_body_not_of_strides(
+// CHECK-LABEL: func.func @window_of_scalar_to_body_not_of_vectors(
 // CHECK: stablehlo.reduce_window
-func.func @window_of_ones_to_body_not_of_strides(%x: tensor<4xf32>) -> tensor<2xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1>, window_strides = array<i64: 2>}> ({
+func.func @window_of_scalar_to_body_not_of_vectors(%x: tensor<1xf32>, %init: tensor<f32>) -> tensor<1xf32> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %s : tensor<f32>
-  }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
-  return %y : tensor<2xf32>
-}
-
-// CHECK-LABEL: func.func @window_of_ones_to_body_not_of_longer(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_ones_to_body_not_of_longer(%x: tensor<4xf32>) -> tensor<2xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, padding = dense<[[-1, 0]]> : tensor<1x2xi64>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %s : tensor<f32>
-  }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
-  return %y : tensor<2xf32>
+    %p = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %p : tensor<f32>
+  }) : (tensor<1xf32>, tensor<f32>) -> tensor<1xf32>
+  return %y : tensor<1xf32>
 }
 
 // -----
