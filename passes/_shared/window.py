@@ -128,3 +128,13 @@ def pad(
         return operand
     value = padding_value or build.scalar(0, element_type(operand))
     return hlo.pad(operand, value, low, high, interior)
+
+
+def tapped(padded: ir.Value, axes: Sequence[WindowAxis], tap: Sequence[int]) -> ir.Value:
+    """The elements under position `tap` of the window, at each position of the window."""
+    starts = [at * axis.window_dilation for at, axis in zip(tap, axes, strict=True)]
+    kept = (
+        range(start, start + (axis.out - 1) * axis.stride + 1, axis.stride)
+        for start, axis in zip(starts, axes, strict=True)
+    )
+    return build.slice_along(padded, dict(enumerate(kept)))

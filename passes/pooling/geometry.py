@@ -8,7 +8,6 @@ from itertools import product
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir import build
 from jxc.ir.values import shape_of
 from jxc.passes._shared.window import WindowAxis, is_solid, window_axes
 
@@ -43,13 +42,3 @@ def read(
 def taps(axes: Sequence[WindowAxis]) -> Iterator[tuple[int, ...]]:
     """The positions within the window, row-major: the order in which StableHLO combines them."""
     return product(*(range(axis.window) for axis in axes))
-
-
-def tapped(padded: ir.Value, axes: Sequence[WindowAxis], tap: Sequence[int]) -> ir.Value:
-    """The elements under position `tap` of the window, at each position of the window."""
-    starts = [at * axis.window_dilation for at, axis in zip(tap, axes, strict=True)]
-    kept = (
-        range(start, start + (axis.out - 1) * axis.stride + 1, axis.stride)
-        for start, axis in zip(starts, axes, strict=True)
-    )
-    return build.slice_along(padded, dict(enumerate(kept)))

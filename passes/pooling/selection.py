@@ -18,7 +18,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
 from jxc.passes._shared.signed_zero import add_to_initial
-from jxc.passes._shared.window import WindowAxis, pad
+from jxc.passes._shared.window import WindowAxis, pad, tapped
 from jxc.passes.pooling import cost as cost
 from jxc.rewrite import PassContext, exact, reassociates, rule
 
@@ -107,7 +107,7 @@ def _is_sum(op: hlo.SelectAndScatterOp) -> bool:
 
 def _chosen(x: ir.Value, selection: _Selection) -> ir.Value:
     """The position that each window selects: i8, numbered row-major within the window."""
-    parts = [geometry.tapped(x, selection.axes, tap) for tap in geometry.taps(selection.axes)]
+    parts = [tapped(x, selection.axes, tap) for tap in geometry.taps(selection.axes)]
     shape = shape_of(parts[0])
     best, chosen = parts[0], _numbers(0, shape)
     for number, part in enumerate(parts[1:], start=1):

@@ -29,7 +29,7 @@ from jxc.passes._shared.reduce_body import (
     is_neutral_start,
 )
 from jxc.passes._shared.signed_zero import add_to_initial
-from jxc.passes._shared.window import WindowAxis, pad
+from jxc.passes._shared.window import WindowAxis, pad, tapped
 from jxc.passes.pooling import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
@@ -132,7 +132,7 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
         return None
     image = pad(op.inputs[0], axes, range(len(axes)), op.init_values[0])
     shape = shape_of(op.results[0])
-    first, *rest = (geometry.tapped(image, axes, tap) for tap in geometry.taps(axes))
+    first, *rest = (tapped(image, axes, tap) for tap in geometry.taps(axes))
     if name == "add":
         total = add_to_initial(op.init_values[0], first)
     else:
@@ -218,7 +218,7 @@ def _along(
     """The window's elements along one dimension, combined."""
     still = [WindowAxis(size, 1, size) for size in shape_of(image)]
     walk = [*still[:dim], replace(axes[dim], size=still[dim].size), *still[dim + 1 :]]
-    parts = [geometry.tapped(image, walk, tap) for tap in geometry.taps(walk)]
+    parts = [tapped(image, walk, tap) for tap in geometry.taps(walk)]
     total = parts[0]
     for part in parts[1:]:
         total = inline(op, [total, part], shape_of(part))[0]
@@ -247,6 +247,6 @@ def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | Non
     cropped = [pad(x, axes, dims, value) for x, value in operands]
     found = [build.broadcast(value, shape, []) for value in op.init_values]
     for tap in geometry.taps(axes):
-        parts = [geometry.tapped(x, axes, tap) for x in cropped]
+        parts = [tapped(x, axes, tap) for x in cropped]
         found = inline(op, [*found, *parts], shape, keep_zero=True)
     return found

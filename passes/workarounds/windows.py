@@ -23,7 +23,7 @@ from jxc.rewrite import exact, rule
 from .._shared.reduce_body import can_inline, combiner_of, inline, is_idempotent, is_neutral_start
 from .._shared.region import copy_regions
 from .._shared.signed_zero import plus_zero
-from .._shared.window import WindowAxis, axes_of_window, pad
+from .._shared.window import WindowAxis, axes_of_window, pad, tapped
 
 _INLINED_OPS = 16  # of a body
 
@@ -36,16 +36,17 @@ class _Crop(NamedTuple):
     high: int
 
 
-def _crop(size: int, low: int, high: int, dilation: int) -> _Crop | None:
+def _crop(axis: WindowAxis) -> _Crop | None:
     """A slice and padding instead of negative padding; None if no element is left.
 
-    The first element that is left lies at a multiple of `dilation`. The positions in front of it
+    The first element that is left lies at a multiple of the dilation. The positions in front of it
     that are left are padding.
     """
+    low, high, dilation = axis.low, axis.high, axis.base_dilation
     first = max(0, -(low // dilation)) if low < 0 else 0
-    end = (size - 1) * dilation + min(high, 0)
+    end = (axis.size - 1) * dilation + min(high, 0)
     last = end // dilation
-    if size == 0 or first > last:
+    if axis.size == 0 or first > last:
         return None
     before = low if low >= 0 else first * dilation + low
     after = high if high >= 0 else end - last * dilation
@@ -105,12 +106,9 @@ def pad_before_window_of_ones(op: hlo.ReduceWindowOp) -> ir.OpView | ir.Value | 
         return None
     if not _is_cropped(axes) and (is_complex(op.inputs[0]) or not _is_dilated(axes)):
         return None
-    kept = {
-        dim: range(0, (axis.out - 1) * axis.stride + 1, axis.stride)
-        for dim, axis in enumerate(axes)
-    }
+    first = [0] * len(axes)
     elements = [
-        build.slice_along(_padded(x, axes, init), kept)
+        tapped(_padded(x, axes, init), axes, first)
         for x, init in zip(op.inputs, op.init_values, strict=True)
     ]
     if combiner_of(op) == "add" and is_splat(op.init_values[0], 0.0):
@@ -121,7 +119,7 @@ def pad_before_window_of_ones(op: hlo.ReduceWindowOp) -> ir.OpView | ir.Value | 
 
 def _padded(x: ir.Value, axes: Sequence[WindowAxis], value: ir.Value) -> ir.Value:
     """`x` with the padding of `axes`, cropped by a slice: XLA merges a pad into a window."""
-    crops = [_crop(axis.size, axis.low, axis.high, axis.base_dilation) for axis in axes]
+    crops = [_crop(axis) for axis in axes]
     left = [crop for crop in crops if crop is not None]
     if len(left) < len(crops):
         return build.broadcast(value, [axis.padded for axis in axes])

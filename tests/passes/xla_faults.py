@@ -164,8 +164,8 @@ def dilated_window_of_magnitudes():
 
 
 def window_of_quotients():
-    x, window = np.array([5], np.float32), lambda a, b: b / a
-    return *_window_of_one(3, window, x), x / np.float32(3)
+    x = np.array([5], np.float32)
+    return *_window_of_one(3, lambda a, b: b / a, x), x / np.float32(3)
 
 
 def strided_window_of_quotients():

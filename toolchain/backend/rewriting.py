@@ -139,7 +139,8 @@ def _planned(
     found, kind = find_registered(name), kind_of_platform(backend.platform)
     rates = rates_of(kind) if group is None else group.rates(kind)
     context = PassContext(kind, found.assume, rates)
-    if device := device_named(kind, backend.devices()[0].device_kind):
+    device = None if kind == "cpu" else device_named(kind, backend.devices()[0].device_kind)
+    if device is not None:
         context = replace(context, device=device)
     run = _Run(plain, found, name, context)
     if not found.is_tuned or run.is_skipped:

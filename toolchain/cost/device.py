@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +61,10 @@ class Device:
 
 @cache
 def known_devices(kind: str) -> dict[str, Device]:
-    """The devices of a kind that have a data file, in order of their names."""
+    """The devices of a kind that have a data file, in order of their names; not of CPUs."""
+    import tomllib  # many processes have no accelerator
+    from importlib.resources import files
+
     folder = files(__package__) / "devices"
     read = {
         file.name.removesuffix(".toml"): tomllib.loads(file.read_text())
@@ -89,9 +90,12 @@ def _device(name: str, table: dict[str, Any]) -> Device:
 _USUAL = {"gpu": "h100", "tpu": "v5e"}
 
 
-def usual_device(kind: str) -> Device:
-    """The device of a kind that passes assume if none is named."""
-    return known_devices(kind)[_USUAL[kind]]
+def device_of(kind: str, name: str, rates: Rates) -> Device:
+    """The device of a kind that has a name: this machine's CPU, or the usual one if it has none."""
+    if kind == "cpu":
+        return this_cpu(rates)
+    known = known_devices(kind)
+    return known.get(name) or known[_USUAL[kind]]
 
 
 def device_named(kind: str, device_kind: str) -> Device | None:
@@ -101,6 +105,7 @@ def device_named(kind: str, device_kind: str) -> Device | None:
     return max(fitting, key=lambda each: len(each.device_kind), default=None)
 
 
+@cache
 def this_cpu(rates: Rates) -> Device:
     """This machine's CPU, by the rates that `jxc calibrate` measured here, or by shipped ones."""
     bandwidth = roofline.bandwidth(rates)

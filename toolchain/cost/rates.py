@@ -56,9 +56,7 @@ class Rates:
     of_device: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     def __getitem__(self, rate: Rate) -> float:
-        if rate.name in self.measured:
-            return self.measured[rate.name]
-        return self.of_device.get(rate.name, rate.shipped)
+        return self.measured.get(rate.name, self.of_device.get(rate.name, rate.shipped))
 
     @property
     def decides(self) -> bool:

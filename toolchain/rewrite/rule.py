@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 from jaxlib.mlir import ir
 
-from ..cost.device import Device, known_devices, this_cpu, usual_device
+from ..cost.device import Device, device_of
 from ..cost.rates import Rates, rates_of
 from ..errors import JxcError, UsageError
 from .former_names import warn_renamed
@@ -65,9 +65,7 @@ class PassContext:
         if kind not in TARGETS:
             raise UsageError(f"target {self.target!r}: expected {', '.join(TARGETS)}")
         rates = rates_of(kind) if self.rates is None else self.rates
-        device = self.device or known_devices(kind).get(rest.partition(":")[0])
-        if device is None:
-            device = this_cpu(rates) if kind == "cpu" else usual_device(kind)
+        device = self.device or device_of(kind, rest.partition(":")[0], rates)
         rates = replace(rates, of_device=device.rates)
         for name, value in (("target", kind), ("rates", rates), ("device", device)):
             object.__setattr__(self, name, value)

@@ -67,10 +67,8 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
             from ...rewrite import PassContext
             from ..artifacts.hlo_pass import compile_through, find_hlo_pass
 
-            hlo_pass, context = (
-                find_hlo_pass(request["hlo_pass"]),
-                PassContext(target.kind, device=target.device),
-            )
+            hlo_pass = find_hlo_pass(request["hlo_pass"])
+            context = PassContext(target.kind, device=target.device)
             executable = compile_through(hlo_pass, module, context, compile_)
     seconds = perf_counter() - start
     serialised = _private.serialised(executable)
