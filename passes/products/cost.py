@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
+from ...cost.cpu import OF_VECTOR
 from ...cost.rates import Rate, Rates
 from ...cost.roofline import LAUNCH, PRODUCT
 
@@ -42,11 +43,6 @@ class Work(NamedTuple):
     is_vector: bool = False
 
 
-OF_VECTOR = Rate(
-    "vector-multiply-add",
-    "one multiply-add in a product of a 512x512 matrix and a vector, in ns",
-    0.06,
-)
 ELEMENT = Rate("pass-element", "one element of f32 that an op reads or writes, in ns", 0.06)
 
 LEAST_SAVED = 1.25

@@ -14,13 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...cost.cpu import ITERATION, RUNNING
 from ...cost.rates import Rate, Rates
 
-XLA_SUM = Rate("running-sum-of-xla", "one element of stablehlo.reduce_window as cumsum, in ns", 6.0)
 XLA_LOG = Rate("running-log-of-xla", "the same as cumlogsumexp, in ns", 320.0)
-ITERATION = Rate(
-    "turn-of-a-loop", "an iteration of stablehlo.while that adds 16 elements, ns", 20.0
-)
 ROW = Rate("looped-row", "one element of a row added by an iteration of such a loop, in ns", 0.4)
 COLUMN = Rate("looped-column", "the same of a column: each is in a row of its own, in ns", 1.7)
 LOG = Rate("looped-log", "one element of a row in a loop like cumlogsumexp, in ns", 3.0)
@@ -119,7 +116,7 @@ def plan_of(rates: Rates, scan: Scan) -> ScanPlan | None:
         grouped = GAIN * _grouped(rates, scan)
         if grouped < needed:
             needed, plan = grouped, ScanPlan((scan.length,), ROWS_AT_ONCE)
-    theirs = rates[XLA_LOG] if scan.is_log else rates[XLA_SUM]
+    theirs = rates[XLA_LOG] if scan.is_log else rates[RUNNING]
     windows = theirs * scan.outer * scan.length * scan.inner
     return plan if windows >= max(LEAST_WORK, needed) else None
 

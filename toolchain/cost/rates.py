@@ -1,8 +1,9 @@
 """Rates: measured speeds of a target, by which passes decide whether a rewrite pays.
 
-A `Rate` is declared in the `cost` module of the pass family that reads it, or in `roofline`, with
-its value on the machine that jxc was developed on. `jxc calibrate` measures rates on another
-machine and writes them to a file in the user's configuration directory, from which passes read.
+A `Rate` is declared in `cpu`, in `roofline` or in the `cost` module of the pass family that reads
+it, with its value on the machine that jxc was developed on. `jxc calibrate` measures rates on
+another machine and writes them to a file in the user's configuration directory, from which passes
+read.
 """
 
 from __future__ import annotations

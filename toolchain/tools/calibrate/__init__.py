@@ -1,6 +1,7 @@
 """`jxc calibrate`: measuring the rates by which passes decide.
 
-Each rate is declared in the `cost` module of the pass family that reads it, or in `cost.roofline`.
+Each rate is declared in `cost.cpu` or `cost.roofline`, or in the `cost` module of the pass family
+that reads it.
 Importing this does not import jax.
 """
 
@@ -10,13 +11,13 @@ import importlib
 import pkgutil
 
 from ... import passes
-from ...cost import roofline
+from ...cost import cpu, roofline
 from ...cost.rates import Rate
 
 
 def all_rates() -> dict[str, Rate]:
-    """Every rate by name: of each pass family's `cost` module, and of the roofline."""
-    modules = [roofline]
+    """Every rate by name: of each pass family's `cost` module, of ops and the roofline."""
+    modules = [roofline, cpu]
     for info in sorted(pkgutil.iter_modules(passes.__path__), key=lambda info: info.name):
         package = importlib.import_module(f"{passes.__name__}.{info.name}")
         if any(

@@ -23,14 +23,12 @@ from jaxlib.version import __version__
 
 from ...backend import hook
 from ...backend.timing import timing_rounds
-from ...cost import roofline
+from ...cost import cpu, roofline
 from ...cost.rates import Rate, read_rates_file
 from ...errors import MissingTargetError
 from ...files import require_folder, write_json
-from ...passes.elementary import cost as elementary
 from ...passes.products import cost as products
 from ...passes.scans import cost as scans
-from ...passes.small_matrices import cost as small_matrices
 
 _Program = tuple[Callable[..., Any], Sequence[Any]]  # a function to jit, and its arguments
 
@@ -58,25 +56,16 @@ def _ones(*shape: int) -> jax.Array:
     return jnp.ones(shape, jnp.float32)
 
 
-# Elementary functions, and operations on f64
+# Elementary functions
 
 _ELEMENTS = 2**16
-_STEPS, _CHAINS = 16, 4
+_STEPS = 16
 
 
 def _of_random(function: Callable[..., Any], count: int = 1) -> _Program:
     """A function of random arrays: on equal elements the C library's branches are predicted."""
     arrays = np.random.default_rng(0).uniform(0.1, 10, (count, _ELEMENTS)).astype(np.float32)
     return function, list(arrays)
-
-
-def _f64_formula(x: Any) -> Any:
-    with jax.enable_x64(True):
-        wide = x.astype(jnp.float64)
-        chains = [wide + i for i in range(_CHAINS)]
-        for _ in range(_STEPS):
-            chains = [chain * wide + 0.5 for chain in chains]
-        return sum(chains).astype(jnp.float32)
 
 
 # Cumulative operations: XLA's own, and the loops that take their place
@@ -97,20 +86,13 @@ def _loop(combine: Callable[[Any, Any], Any], outer: int, length: int, inner: in
     return program, [_zeros(outer, length, inner)]
 
 
-# Small matrices: XLA's products and factors, and products written out
+# Small matrices: XLA's products and factors
 
 _BATCH, _ROWS = 2000, 20000
 
 
 def _product(left: tuple[int, ...], right: tuple[int, ...]) -> _Program:
     return jnp.matmul, [_ones(*left), _ones(*right)]
-
-
-def _written_product() -> _Program:
-    def program(x: Any, y: Any) -> Any:
-        return sum(x[:, :, k, None] * y[:, k, None, :] for k in range(4))
-
-    return program, [_ones(_BATCH, 4, 4), _ones(_BATCH, 4, 4)]
 
 
 def _cholesky() -> _Program:
@@ -175,6 +157,47 @@ def _chain_of_products(x: Any, w: Any) -> Any:
     return x
 
 
+# Ops that are no fused arithmetic: reductions over rows, windows, indexing. Most rates are those of
+# one core; where a probe is so large that XLA runs it on all cores, its units are divided.
+
+_POINTS = 12_000
+_CORES = cpu.CORES
+_TAPS = 26 * 26 * 64 * _WINDOW
+
+
+def _random(*shape: int) -> Sequence[Any]:
+    return [np.random.default_rng(0).normal(size=shape).astype(np.float32)]
+
+
+def _image() -> Any:
+    return _random(1, 28, 28, _FEATURES)[0]
+
+
+def _table(columns: int) -> Sequence[Any]:
+    indices = np.random.default_rng(0).integers(0, _ROWS, _ROWS)
+    return [_zeros(_ROWS, columns) if columns > 1 else _zeros(_ROWS), indices]
+
+
+def _window(init: float, combine: Any, x: Any) -> Any:
+    return lax.reduce_window(x, init, combine, (1, 3, 3, 1), (1, 1, 1, 1), "VALID")
+
+
+def _sum_of_maxima(x: Any) -> Any:
+    return _window(-jnp.inf, lax.max, x).sum()
+
+
+def _root_of_columns(x: Any) -> Any:
+    return lax.rsqrt(x[:, 0] * x[:, 0] + x[:, 1])
+
+
+def _sum_of_columns(x: Any) -> Any:
+    return sum(x[:, i] for i in range(8))
+
+
+def _scaled_pad(x: Any) -> Any:
+    return jnp.pad(x, ((0, 0), (1, 1))) * 2
+
+
 PROBES = [
     Probe(roofline.BYTE, lambda: (jnp.sum, [_zeros(_BYTES // 4)]), _BYTES),
     Probe(roofline.PRODUCT, lambda: _product((_SIZE, _SIZE), (_SIZE, _SIZE)), _SIZE**3),
@@ -219,30 +242,52 @@ PROBES = [
         _PIXELS // 4 * (_WINDOW - 1) * _FEATURES,
     ),
     Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
-    Probe(products.OF_VECTOR, lambda: _product((512, 512), (512,)), 512**2),
+    Probe(cpu.OF_VECTOR, lambda: _product((512, 512), (512,)), 512**2),
     Probe(
         products.ELEMENT,
         lambda: (jnp.add, [_zeros(_BYTES // 64), _zeros(_BYTES // 64)]),
         _BYTES // 64 * 3,
     ),
-    Probe(elementary.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
-    Probe(elementary.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
-    Probe(elementary.POWER, lambda: _of_random(jnp.power, 2), _ELEMENTS),
-    Probe(elementary.ARCTANGENT, lambda: _of_random(jnp.arctan), _ELEMENTS),
-    Probe(elementary.SOFTPLUS, lambda: _of_random(lambda x: jnp.log1p(jnp.exp(-x))), _ELEMENTS),
-    Probe(elementary.OPERATION, lambda: _of_random(_f64_formula), _ELEMENTS * _CHAINS * _STEPS * 2),
-    Probe(scans.XLA_SUM, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256),
+    Probe(cpu.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
+    Probe(cpu.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
+    Probe(cpu.TANGENT, lambda: _of_random(jnp.tan), _ELEMENTS),
+    Probe(cpu.CUBE_ROOT, lambda: _of_random(jnp.cbrt), _ELEMENTS),
+    Probe(cpu.ARC, lambda: _of_random(jnp.arctan2, 2), _ELEMENTS),
+    Probe(cpu.REMAINDER, lambda: _of_random(lax.rem, 2), _ELEMENTS),
+    Probe(cpu.COMPLEX, lambda: _of_random(lambda x, y: jnp.exp(lax.complex(x, y)), 2), _ELEMENTS),
+    Probe(cpu.POWER, lambda: _of_random(jnp.power, 2), _ELEMENTS),
+    Probe(cpu.ARCTANGENT, lambda: _of_random(jnp.arctan), _ELEMENTS),
+    Probe(cpu.SOFTPLUS, lambda: _of_random(lambda x: jnp.log1p(jnp.exp(-x))), _ELEMENTS / _CORES),
+    Probe(cpu.SCALAR_ROOT, lambda: (_root_of_columns, [_ones(_ROWS, 4)]), _ROWS / _CORES),
+    Probe(cpu.FORK, lambda: _repeated(lambda h: h * 0.5 + 0.25, _ELEMENTS), _ITERATIONS),
+    Probe(cpu.ROW_SUM, lambda: (lambda x: x.sum(1), [_ones(_POINTS, 3)]), _POINTS),
+    Probe(cpu.ROW_EXTREMUM, lambda: (lambda x: x.max(1), [_ones(_POINTS, 3)]), _POINTS),
+    Probe(cpu.COMPUTED_ROW, lambda: (lambda x: (x * 2 + 1).max(1), [_ones(_POINTS, 3)]), _POINTS),
+    Probe(cpu.SUMMED, lambda: (lambda x: x.sum(1), [_ones(_SIZE, _SIZE)]), _SIZE**2 / _CORES),
+    Probe(cpu.SEARCHED, lambda: (lambda x: x.argmax(1), [_ones(1000, 100)]), 1000 * 100),
+    Probe(cpu.WIDE_ROW, lambda: (lambda x: x.sum(0), [_ones(8, 1 << 17)]), (1 << 20) / _CORES),
+    Probe(cpu.STRIDED, lambda: (_sum_of_columns, [_ones(1 << 17, 8)]), (1 << 20) / _CORES),
+    Probe(cpu.PADDED, lambda: (_scaled_pad, [_ones(1000, 60)]), 1000 * 62),
+    Probe(cpu.TRANSPOSED, lambda: (jnp.transpose, [_ones(512, 512)]), 512**2 / _CORES),
+    Probe(cpu.WINDOW, lambda: (partial(_window, -jnp.inf, lax.max), [_image()]), _TAPS),
+    Probe(cpu.WINDOW_SUM, lambda: (partial(_window, 0.0, lax.add), [_image()]), _TAPS),
+    Probe(cpu.SELECTED, lambda: (jax.grad(_sum_of_maxima), [_image()]), _TAPS),
+    Probe(cpu.SORTED, lambda: (jnp.sort, _random(100_000)), 100_000 * 16.6),
+    Probe(cpu.GATHERED_ROW, lambda: (lambda t, i: t[i], _table(1)), _ROWS),
+    Probe(cpu.SCATTERED_ROW, lambda: (lambda t, i: t.at[i].add(1.0), _table(1)), _ROWS),
+    Probe(cpu.SCATTERED, lambda: (lambda t, i: t.at[i].add(1.0), _table(64)), _ROWS * 64),
+    Probe(cpu.RUNNING, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256),
+    Probe(cpu.ITERATION, lambda: _loop(jnp.add, 1, 1000, 16), 1000),
     Probe(scans.XLA_LOG, lambda: (lax.cumlogsumexp, [_zeros(64, 64)]), 64 * 64),
-    Probe(scans.ITERATION, lambda: _loop(jnp.add, 1, 1000, 16), 1000),
     Probe(scans.ROW, lambda: _loop(jnp.add, 1, 64, 1024), 64 * 1024),
     Probe(scans.COLUMN, lambda: _loop(jnp.add, 1000, 100, 1), 1000 * 100),
     Probe(scans.LOG, lambda: _loop(jnp.logaddexp, 1, 64, 1024), 64 * 1024),
-    Probe(small_matrices.TINY_PRODUCT, lambda: _product((_BATCH, 4, 4), (_BATCH, 4, 4)), _BATCH),
-    Probe(small_matrices.SHORT_PRODUCT, lambda: _product((_BATCH, 8, 4), (_BATCH, 4, 4)), _BATCH),
-    Probe(small_matrices.TALL_PRODUCT, lambda: _product((_ROWS, 3), (3, 16)), _ROWS * 48),
-    Probe(small_matrices.CHOLESKY, _cholesky, _BATCH),
-    Probe(small_matrices.TRIANGULAR_SOLVE, _triangular_solve, _BATCH),
-    Probe(small_matrices.WRITTEN_PRODUCT, _written_product, _BATCH * 64),
+    Probe(cpu.TINY_PRODUCT, lambda: _product((_BATCH, 4, 4), (_BATCH, 4, 4)), _BATCH),
+    Probe(cpu.SHORT_PRODUCT, lambda: _product((_BATCH, 8, 4), (_BATCH, 4, 4)), _BATCH),
+    Probe(cpu.NAIVE, lambda: _product((_BATCH, 3, 3), (_BATCH, 3, 3)), _BATCH * 27),
+    Probe(cpu.TALL_PRODUCT, lambda: _product((_ROWS, 3), (3, 16)), _ROWS * 48),
+    Probe(cpu.CHOLESKY, _cholesky, _BATCH),
+    Probe(cpu.TRIANGULAR_SOLVE, _triangular_solve, _BATCH),
 ]
 
 

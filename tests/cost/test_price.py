@@ -1,0 +1,107 @@
+"""Kernels as the model of fusion predicts them, and what prices decide."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jxc
+from jxc.backend import hook
+from jxc.cost.fusion import kernels_of
+from jxc.cost.price import UNKNOWN_TRIPS, price_of
+from jxc.cost.rates import Rates
+from jxc.ir import clone_module
+from jxc.ir.module import main_of
+from jxc.pipeline import make_pipeline, run_pipeline
+from jxc.rewrite import PassContext
+from jxc.rewrite.remarks import collect_remarks
+
+X = np.ones((300, 70), np.float32)
+
+PROGRAMS = {
+    "elementwise": lambda x: jnp.tanh(x) * 2 + 1,
+    "an expensive op of two users": lambda x: (jnp.exp(x) * 2, jnp.exp(x).T + 1),
+    "a cheap op of two users": lambda x: ((x + 1) * 2, (x + 1) * 3),
+    "a product between elementwise ops": lambda x: jnp.exp(x @ x.T + 1.0),
+    "a sort": lambda x: jnp.sort(x * 2) + 1,
+    "slices": lambda x: x[:, 1:] - x[:, :-1],
+    "an exponential that is broadcast": lambda x: x * jnp.exp(x[:, :1]),
+    "a sum of squares": lambda x: (x * x).sum(1),
+}
+
+
+def _ops(function, *args):
+    """The ops of a function without passes of ours but `inline`, and what it returns."""
+    module = jxc.lower(function, *args).opt("inline,cse").module
+    block = main_of(module.operation).regions[0].blocks[0]
+    ops = list(block.operations)
+    return module, ops[:-1], list(ops[-1].operands)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernels_are_those_of_the_optimized_hlo(name):
+    module, ops, outputs = _ops(PROGRAMS[name], X)
+    with module.context:
+        predicted = len(kernels_of(ops, outputs))
+    with hook.use(None):
+        text = jax.jit(PROGRAMS[name]).lower(X).compile().as_text()
+    entry = text[text.index("ENTRY") :].splitlines()
+    launched = (" fusion(", " dot(", " custom-call(", " sort(")
+    found = sum(any(op in line for op in launched) for line in entry)
+    copies = sum("copy" in line for line in entry)  # of results, for their layout
+    assert found - copies <= predicted <= found + 1
+
+
+def test_price_of_a_loop_counts_iterations():
+    def loop(trips):
+        return lambda x: jax.lax.fori_loop(0, trips, lambda _, h: jnp.tanh(h @ h), x)
+
+    x, context = np.ones((64, 64), np.float32), PassContext()
+    seconds = []
+    for trips in (1, 100):
+        module, ops, outputs = _ops(loop(trips), x)
+        with module.context:
+            seconds.append(price_of(ops, outputs, context.device, context.rates).seconds)
+    assert seconds[1] == pytest.approx(100 * seconds[0], rel=0.01)
+    module, ops, outputs = _ops(lambda x, n: loop(n)(x), x, np.int32(3))
+    with module.context:
+        unknown = price_of(ops, outputs, context.device, context.rates).seconds
+    assert unknown == pytest.approx(UNKNOWN_TRIPS * seconds[0], rel=0.01)
+
+
+def _hits(function, arg, pipeline, **context):
+    module = clone_module(jxc.lower(function, arg).opt("inline").module)
+    return run_pipeline(module, make_pipeline(pipeline), PassContext(**context)).hits
+
+
+def test_a_device_with_other_rates_decides_otherwise():
+    """The same program, on a CPU that sums short rows as fast as long ones."""
+    points = np.ones((20_000, 3), np.float32)
+    function = lambda x: x.sum(1)  # noqa: E731
+    fast = Rates("cpu", {"row-sum": 0.01, "row-extremum": 0.01, "summed-element": 0.01})
+    assert _hits(function, points, "reductions") == {"reduce-to-slices": 1}
+    assert not _hits(function, points, "reductions", rates=fast)
+    assert _hits(function, points, "reductions{always=true}", rates=fast)
+
+
+def test_a_program_that_runs_once_is_not_worth_compiling():
+    points = np.ones((20_000, 3), np.float32)
+    assert not _hits(lambda x: x.sum(1), points, "reductions", calls=1)
+    assert _hits(lambda x: x.sum(1), points, "reductions", calls=10_000)
+
+
+def test_a_refusal_says_both_prices():
+    lowered = jxc.lower(lambda x: x.sum(1), np.ones((100, 3), np.float32))
+    with collect_remarks() as remarks:
+        assert not lowered.opt("inline,reductions").report.hits
+    (missed,) = [each for each in remarks if each.rule == "reduce-to-slices"]
+    assert missed.kind == "missed" and missed.text.startswith("declined: ")
+    assert " instead of " in missed.text and " on cpu" in missed.text
+
+
+def test_an_op_that_is_never_rewritten_is_left_as_it_was():
+    """What a refused rule built is gone."""
+    lowered = jxc.lower(lambda x: x.sum(1), np.ones((100, 3), np.float32)).opt("inline")
+    assert str(lowered.opt("reductions").module) == str(lowered.opt("trivial-dce").module)

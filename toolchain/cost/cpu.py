@@ -1,0 +1,262 @@
+"""The speeds of ops as XLA:CPU compiles them.
+
+`jxc calibrate` measures each `Rate`. The shipped values are those of jaxlib 0.10.2 on two x86
+cores, and of 0.12 where it differs. `OWN` has a function for each op that is a kernel of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log2, prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+from jaxlib.version import __version__
+
+from ..ir.values import shape_of
+from . import roofline
+from .flops import cost_of
+from .rates import Rate, Rates
+
+_IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
+
+CORES = 2
+"""The cores for which rates are shipped."""
+
+CACHE = 32 * 2**20
+"""Bytes of the last cache for which rates are shipped."""
+
+PARALLEL_NS = 50_000.0
+"""Ops that are no fused kernels run on all cores if they take so long on one."""
+
+VECTOR = 8
+"""Windows over fewer neighboring elements are not vectorized."""
+
+COMPILE_OP_NS = 0.3e6
+"""The time of compiling one op of a fusion. Of formulas of 80 ops, 0.1 to 0.2 ms each."""
+
+COMPILE_KERNEL_NS = 10e6
+"""The time of compiling one kernel, without its ops."""
+
+FORK = Rate("fork", "starting a kernel on all cores, an addition of 65536 f32, in ns", 8000.0)
+ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
+ROW_EXTREMUM = Rate("row-extremum", "a maximum of 3 adjacent f32, on one core, in ns", 2.3)
+SUMMED = Rate("summed-element", "one element of a sum of 1024 adjacent f32, one core, in ns", 0.1)
+COMPUTED_ROW = Rate(
+    "computed-row", "a maximum of 3 adjacent f32 that the kernel computes, on one core, in ns", 6.3
+)
+SEARCHED = Rate("searched-element", "one element of an argmax of f32, on one core, in ns", 1.0)
+WIDE_ROW = Rate(
+    "wide-row-element",
+    "one element of a sum of 8 rows of 131,072 f32, one core, in ns",
+    9.0 if _IS_OLD else 0.15,
+)
+PADDED = Rate("padded-element", "one element of a pad within a kernel of f32, in ns", 0.5)
+STRIDED = Rate("strided-element", "one element of a slice of columns of f32, in ns", 0.1)
+WINDOW = Rate("window-element", "one element of a 3x3 maximum of f32, on one core, in ns", 0.65)
+WINDOW_SUM = Rate("window-sum", "one element of a 3x3 sum of f32, on one core, in ns", 0.26)
+RUNNING = Rate("running-sum-of-xla", "one element of stablehlo.reduce_window as cumsum, in ns", 6.0)
+SELECTED = Rate("selected-element", "one element of a window of select_and_scatter, in ns", 4.0)
+TRANSPOSED = Rate("transposed-element", "one element of a transpose of f32, one core, in ns", 0.5)
+TINY_PRODUCT = Rate(
+    "tiny-product-of-xla", "the product of two 4x4 matrices of f32, one of thousands, in ns", 480.0
+)
+SHORT_PRODUCT = Rate(
+    "short-product-of-xla",
+    "the product of an 8x4 and a 4x4 matrix of f32, one of thousands, ns",
+    60.0,
+)
+NAIVE = Rate("naive-multiply-add", "one multiply-add of 3x3 matrices of f32, in ns", 0.3)
+TALL_PRODUCT = Rate(
+    "tall-product-of-xla", "a multiply-add of a 20000x3 and a 3x16 matrix of f32, in ns", 0.37
+)
+SORTED = Rate("sorted-element", "one comparison of a sort of 100,000 f32, in ns", 12.0)
+SCATTERED = Rate("scattered-element", "one element of scattered rows of f32, in ns", 0.5)
+SCATTERED_ROW = Rate("scattered-row", "one scattered row of f32, in ns", 15.0)
+GATHERED_ROW = Rate("gathered-row", "one gathered element of f32, in ns", 3.0)
+ITERATION = Rate(
+    "turn-of-a-loop", "an iteration of stablehlo.while that adds 16 elements, ns", 20.0
+)
+CHOLESKY = Rate(
+    "cholesky-of-lapack",
+    "the Cholesky factor of a 4x4 matrix of f32, one of thousands, by LAPACK's potrf, in ns",
+    105.0,
+)
+TRIANGULAR_SOLVE = Rate(
+    "triangular-solve-of-lapack",
+    "a triangular system of 4 equations in f32, one of thousands, by BLAS's trsm, in ns",
+    65.0,
+)
+OF_VECTOR = Rate(
+    "vector-multiply-add",
+    "one multiply-add in a product of a 512x512 matrix and a vector, in ns",
+    0.06,
+)
+SINE = Rate("sine-of-xla", "one element of stablehlo.sine on f32, in ns", 4.0)
+SUMMED_SINE = Rate(
+    "summed-sine-of-xla",
+    "one element of a sum of sines, which newer versions of XLA make a kernel of, in ns",
+    4.0 if _IS_OLD else 0.5,
+)
+TANGENT = Rate("tangent-of-xla", "one element of stablehlo.tan on f32, in ns", 10.0)
+SCALAR_ROOT = Rate(
+    "scalar-root", "one element of stablehlo.rsqrt that is not vectorized, in ns", 6.0
+)
+CUBE_ROOT = Rate("cube-root-of-xla", "one element of stablehlo.cbrt on f32, in ns", 18.0)
+SOFTPLUS = Rate(
+    "softplus-of-xla",
+    "one element of log_plus_one of exponential on f32, on one core, in ns",
+    4.0,
+)
+ARC = Rate("arc-function-of-xla", "one element of stablehlo.atan2 on f32, in ns", 13.0)
+REMAINDER = Rate("remainder-of-xla", "one element of stablehlo.remainder on f32, in ns", 18.0)
+COMPLEX = Rate("complex-exponential", "one element of exponential on complex64, in ns", 5.0)
+POWER = Rate("power-of-xla", "one element of stablehlo.power on f32, in ns", 5.0)
+ARCTANGENT = Rate(
+    "arctangent-of-xla",
+    "one element of chlo.atan on f32, a call of the C library in older versions of XLA, in ns",
+    10.0 if _IS_OLD else 0.8,
+)
+
+FUNCTIONS = {
+    **dict.fromkeys(("sine", "cosine"), SINE),
+    "tan": TANGENT,
+    "cbrt": CUBE_ROOT,
+    "log_plus_one": SOFTPLUS,
+    "power": POWER,
+    "atan": ARCTANGENT,
+    **dict.fromkeys(("acos", "asin", "atan2"), ARC),
+}
+"""The rates of functions that have one of their own."""
+
+
+def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
+    """Whether XLA calls a generic product for each matrix of a batch, its slowest way."""
+    return 4 <= terms < 8 and 4 <= max(rows, columns) < 8 and min(rows, columns) > 1
+
+
+def _dot(op: hlo.DotGeneralOp, rates: Rates, cores: int) -> float:
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    left, right = shape_of(op.lhs), shape_of(op.rhs)
+    batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
+    terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
+    rows = prod(left) // max(batch * terms, 1)
+    columns = prod(right) // max(batch * terms, 1)
+    return batch * _one_product(rates, batch, rows, columns, terms) * _type_factor(op.result)
+
+
+def _one_product(rates: Rates, batch: int, rows: int, columns: int, terms: int) -> float:
+    size, longest = rows * columns * terms, max(rows, columns)
+    if is_tiny_product(rows, columns, terms):
+        return rates[TINY_PRODUCT] if batch > 1 or longest > 4 else rates[SHORT_PRODUCT]
+    if min(rows, columns) == 1:
+        if terms * longest >= 1024 or batch == 1:
+            return size * rates[OF_VECTOR]
+        return size * rates[NAIVE] / 2
+    if max(longest, terms) < 8:
+        return size * rates[NAIVE]
+    if batch > 1 and size <= 1024:
+        return rates[SHORT_PRODUCT] + size * rates[roofline.PRODUCT]
+    if terms <= 4:
+        return size * rates[TALL_PRODUCT]
+    narrow = min(rows, columns, terms)
+    slower: float = max(1.0, 64 / narrow) ** 0.7
+    return size * rates[roofline.PRODUCT] * slower
+
+
+def _type_factor(value: ir.Value) -> float:
+    return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(kind_of(value), 1.0)
+
+
+def _window(op: hlo.ReduceWindowOp, rates: Rates, cores: int) -> float:
+    window = [int(size) for size in op.attributes["window_dimensions"]]
+    outputs = prod(shape_of(op.results[0]))
+    if is_running(window, shape_of(op.operands[0]), shape_of(op.results[0])):
+        return outputs * rates[RUNNING] * len(op.results)
+    each = rates[WINDOW_SUM if body_of(op) == "add" else WINDOW] * len(op.results)
+    if not body_of(op):
+        each *= 4
+    if shape_of(op.results[0])[-1] < VECTOR:
+        each = max(each, 4 * rates[WINDOW_SUM])
+    ns: float = outputs * prod(window) * each
+    return ns / cores if ns > PARALLEL_NS else ns
+
+
+def is_running(window: Sequence[int], operand: Sequence[int], result: Sequence[int]) -> bool:
+    """Whether a window is as long as a dimension that it keeps: XLA computes it on levels."""
+    rows = zip(window, operand, result, strict=True)
+    return any(length == size == out > 1 for length, size, out in rows)
+
+
+def _selection(op: hlo.SelectAndScatterOp, rates: Rates, cores: int) -> float:
+    sizes = () if op.window_dimensions is None else op.window_dimensions
+    outputs = prod(shape_of(op.operands[1]))
+    return outputs * prod(int(size) for size in sizes) * rates[SELECTED]
+
+
+def _sort(op: hlo.SortOp, rates: Rates, cores: int) -> float:
+    shape = shape_of(op.operands[0])
+    length = shape[op.attributes["dimension"].value if "dimension" in op.attributes else -1]
+    return prod(shape) * log2(max(length, 2)) * rates[SORTED]
+
+
+def _scatter(op: hlo.ScatterOp, rates: Rates, cores: int) -> float:
+    inputs = len(op.results)
+    updates, indices = op.operands[-1], op.operands[inputs]
+    rows = prod(shape_of(indices)[:-1])
+    return rows * rates[SCATTERED_ROW] + prod(shape_of(updates)) * rates[SCATTERED]
+
+
+def _convolution(op: hlo.ConvolutionOp, rates: Rates, cores: int) -> float:
+    cost = cost_of(op)
+    flops = 0 if cost is None else cost.flops or 0
+    groups = op.attributes["feature_group_count"].value
+    rate = roofline.CONVOLUTION
+    if groups > 1:
+        dims = hlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+        inputs = shape_of(op.operands[1])[dims.kernel_input_feature_dimension]
+        rate = roofline.GROUPED_CONVOLUTION if inputs > 1 else roofline.DEPTHWISE_CONVOLUTION
+    return flops / 2 * rates[rate]
+
+
+def _matrices(op: ir.OpView, rates: Rates, cores: int) -> float:
+    shape = shape_of(op.operands[0])
+    return prod(shape[:-2]) * rates[CHOLESKY] * (shape[-1] / 4) ** 2
+
+
+def _library(op: hlo.CustomCallOp, rates: Rates, cores: int) -> float:
+    """A call of LAPACK; the time of other libraries is not known."""
+    name = op.call_target_name.value
+    if not name.startswith("lapack_"):
+        return 0.0
+    size = shape_of(op.operands[0]) if len(op.operands) else ()
+    if len(size) < 2:
+        return 0.0
+    rate = TRIANGULAR_SOLVE if "trsm" in name else CHOLESKY
+    columns = int(shape_of(op.operands[1])[-1]) if "trsm" in name else 1
+    larger: float = (size[-1] / 4) ** 2 * columns**0.5
+    return prod(size[:-2]) * rates[rate] * max(1.0, larger)
+
+
+def kind_of(value: ir.Value) -> str:
+    """The element type of a tensor, as text."""
+    return str(value.type.element_type)
+
+
+def body_of(op: ir.OpView) -> str:
+    """The name of the one op in the body of a reduction; empty if it has others."""
+    ops = list(op.regions[0].blocks[0].operations)
+    return ops[0].operation.name.removeprefix("stablehlo.") if len(ops) == 2 else ""
+
+
+OWN: dict[str, Callable[..., float]] = {
+    "dot_general": _dot,
+    "reduce_window": _window,
+    "select_and_scatter": _selection,
+    "sort": _sort,
+    "scatter": _scatter,
+    "convolution": _convolution,
+    "custom_call": _library,
+    "cholesky": _matrices,
+    "triangular_solve": _matrices,
+}

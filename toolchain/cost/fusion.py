@@ -1,0 +1,283 @@
+"""Which ops of a StableHLO program XLA compiles into one kernel.
+
+`kernels_of` groups ops as XLA's fusion pass for CPU does (`cpu_instruction_fusion.cc`): an op joins
+the kernel of each of its users if all of them take it. A value that is not in its users' kernels is
+stored. GPU and TPU compilers fuse more; until they have a model of their own, this one serves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jaxlib.mlir import ir
+
+from .flops import elements_of
+from .formulas import ARITHMETIC, FUNCTIONS, names
+
+_VIEWS = names("broadcast_in_dim reshape reverse slice transpose")
+_MOVES = names("concatenate dynamic_slice dynamic_update_slice gather pad")
+_FREE = names("constant iota")
+_ELEMENTWISE = (
+    ARITHMETIC | FUNCTIONS | names("bitcast_convert complex imag real square is_inf conj")
+)
+_FUSED = _VIEWS | _MOVES | _FREE | _ELEMENTWISE | names("reduce")
+_EXPENSIVE = FUNCTIONS | names("gather reduce sqrt rsqrt remainder")
+"""Ops that are not computed again for each of several users."""
+
+_OF_LIBRARY = (ARITHMETIC | FUNCTIONS | names("broadcast_in_dim reshape")) - names("select compare")
+"""Ops that XLA:CPU's library for reductions computes with them."""
+
+_SHIFTING = _MOVES | names("broadcast_in_dim reverse slice transpose")
+"""Ops that read an element of their operand at another index than that of the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One op of a program, as the models read it.
+
+    Attributes:
+        op: the op.
+        name: StableHLO's, without the dialect.
+        operands: the values that it reads, renamed ones replaced.
+        elements: of its largest result.
+    """
+
+    op: ir.OpView
+    name: str
+    operands: tuple[ir.Value, ...]
+    elements: int
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether it may be part of a kernel of several ops."""
+        return self.name in _FUSED
+
+
+@dataclass(slots=True)
+class FusedKernel:
+    """One kernel.
+
+    Attributes:
+        root: the op whose results it stores.
+        demand: for each op, by its first result, how many elements of it the kernel computes.
+        reads: for each stored value that it reads, how many elements.
+        scattered: the ops, by their first result, of which it computes elements apart from each
+            other in memory, so that they are not vectorized.
+    """
+
+    root: Node
+    nodes: list[Node] = field(default_factory=list)
+    demand: dict[ir.Value, float] = field(default_factory=dict)
+    reads: dict[ir.Value, float] = field(default_factory=dict)
+    scattered: set[ir.Value] = field(default_factory=set)
+
+
+def kernels_of(
+    ops: Iterable[ir.OpView],
+    outputs: Sequence[ir.Value],
+    renamed: Mapping[ir.Value, ir.Value] | None = None,
+) -> list[FusedKernel]:
+    """The kernels that compute `outputs` with `ops`; what these read from elsewhere is in memory.
+
+    Args:
+        ops: of one block.
+        outputs: the values that others read, results of `ops`.
+        renamed: for values that another value replaces, that value.
+    """
+    graph = _Graph(ops, outputs, renamed or {})
+    return [graph.kernel(node) for node in graph.order if graph.is_launched(node)]
+
+
+def is_fusible(op: ir.OpView) -> bool:
+    """Whether `op` may be part of a kernel of several ops."""
+    return op.operation.name.removeprefix("stablehlo.").removeprefix("chlo.") in _FUSED
+
+
+class _Graph:
+    """Ops in order, with the users of each value among them."""
+
+    def __init__(
+        self,
+        ops: Iterable[ir.OpView],
+        outputs: Sequence[ir.Value],
+        renamed: Mapping[ir.Value, ir.Value],
+    ) -> None:
+        self._of: dict[ir.Value, Node] = {}
+        self._stored: dict[ir.Value, bool] = {}
+        members: dict[ir.Value, Node] = {}
+        for op in ops:
+            if not (results := op.results):
+                continue
+            node = _node(op, renamed)
+            members.update(dict.fromkeys(results, node))
+        self._outputs = {renamed.get(value, value) for value in outputs}
+        self.order = self._sorted(members)
+        self._users: dict[ir.Value, list[Node]] = {}
+        for node in self.order:
+            for value in node.operands:
+                self._users.setdefault(value, []).append(node)
+        self._in_library = self._library_kernels()
+        for node in reversed(self.order):
+            stored = self._is_stored(node)
+            for value in node.op.results:
+                self._stored[value] = stored
+
+    def _sorted(self, members: Mapping[ir.Value, Node]) -> list[Node]:
+        """The nodes that the outputs need, producers first."""
+        order: dict[ir.Value, Node] = {}
+        pending = [(value, False) for value in self._outputs]
+        while pending:
+            value, is_done = pending.pop()
+            node = members.get(value)
+            if node is None or value in self._of:
+                continue
+            if is_done:
+                self._of.update(dict.fromkeys(node.op.results, node))
+                order[node.op.results[0]] = node
+            else:
+                pending.append((value, True))
+                pending += [(each, False) for each in node.operands]
+        return list(order.values())
+
+    def _library_kernels(self) -> set[ir.Value]:
+        """The ops, by their first results, that XLA:CPU leaves to the library of its reductions.
+
+        That library computes reductions of f32 with the elementwise ops around them, and computes
+        none of these twice.
+        """
+        inside: set[ir.Value] = set()
+        pending = [node for node in self.order if _is_library_reduction(node)]
+        while pending:
+            node = pending.pop()
+            key = node.op.results[0]
+            if key in inside:
+                continue
+            inside.add(key)
+            near = [self._of[v] for v in node.operands if v in self._of]
+            near += [user for v in node.op.results for user in self._users.get(v, ())]
+            pending += [each for each in near if each.name in _OF_LIBRARY]
+        return inside
+
+    def _is_stored(self, node: Node) -> bool:
+        """Whether the results of `node` are in memory: whether it does not join all its users."""
+        if node.name in _FREE:
+            return False
+        if not node.is_fused or any(value in self._outputs for value in node.op.results):
+            return True
+        users = [user for value in node.op.results for user in self._users.get(value, ())]
+        if not all(self._takes(user, node) for user in users):
+            return True
+        if node.name in _VIEWS or node.name not in _EXPENSIVE:
+            return False
+        if node.op.results[0] in self._in_library and all(
+            user.op.results[0] in self._in_library for user in users
+        ):
+            return False
+        return len(users) > 1 or any(user.name == "broadcast_in_dim" for user in users)
+
+    def _takes(self, user: Node, node: Node) -> bool:
+        """Whether `user` may be in one kernel with `node`, whose result it reads."""
+        if not user.is_fused or (user.name == "gather" and user.operands[0] in node.op.results):
+            return False
+        if user.name == "dynamic_update_slice":
+            return user.operands[0] not in node.op.results
+        return user.name != "reduce" or node.name != "reduce"
+
+    def is_launched(self, node: Node) -> bool:
+        """Whether `node` is the root of a kernel: it is stored and no mere view of memory."""
+        return self._stored[node.op.results[0]] and not self._is_alias(node)
+
+    def _is_alias(self, node: Node) -> bool:
+        """Whether it is a reshape of what is in memory."""
+        return node.name == "reshape" and self._is_in_memory(node.operands[0])
+
+    def _is_in_memory(self, value: ir.Value) -> bool:
+        return value not in self._of or self._stored[value]
+
+    def kernel(self, root: Node) -> FusedKernel:
+        """The kernel of `root`: the ops that are computed in it, and how often."""
+        kernel = FusedKernel(root)
+        kernel.demand[root.op.results[0]] = root.elements
+        inside = {root.op.results[0]: root}
+        for node in self._users_first(root, inside):
+            kernel.nodes.append(node)
+            wanted = kernel.demand[node.op.results[0]]
+            for value in node.operands:
+                self._demand(kernel, node, value, wanted, inside)
+        return kernel
+
+    def _demand(
+        self,
+        kernel: FusedKernel,
+        node: Node,
+        value: ir.Value,
+        wanted: float,
+        inside: Mapping[ir.Value, Node],
+    ) -> None:
+        """Add what `node`, of which `wanted` elements are computed, reads of `value`."""
+        needed = _read_of(node, value, wanted)
+        owner = self._of.get(value)
+        if owner is None or owner.op.results[0] not in inside:
+            size = _elements(value)
+            kernel.reads[value] = min(size, kernel.reads.get(value, 0) + needed)
+            return
+        key = owner.op.results[0]
+        if node.op.results[0] in kernel.scattered or takes_columns(node):
+            kernel.scattered.add(key)
+        known = kernel.demand.get(key, 0)
+        kernel.demand[key] = known + needed if node.name in _SHIFTING else max(known, needed)
+
+    def _users_first(self, root: Node, inside: dict[ir.Value, Node]) -> list[Node]:
+        pending = [root]
+        while pending:
+            for value in pending.pop().operands:
+                owner = self._of.get(value)
+                if owner is None or self._stored[value] or owner.op.results[0] in inside:
+                    continue
+                inside[owner.op.results[0]] = owner
+                pending.append(owner)
+        if len(inside) == 1:
+            return [root]
+        return [node for node in reversed(self.order) if node.op.results[0] in inside]
+
+
+def _is_library_reduction(node: Node) -> bool:
+    if node.name != "reduce" or len(node.op.results) > 1:
+        return False
+    return isinstance(node.op.results[0].type.element_type, ir.F32Type)
+
+
+def takes_columns(node: Node) -> bool:
+    """Whether `node` is a slice of few of the adjacent elements of its operand."""
+    if node.name != "slice":
+        return False
+    shape = ir.RankedTensorType(node.operands[0].type).shape
+    taken = ir.RankedTensorType(node.op.results[0].type).shape
+    return bool(shape) and taken[-1] * 2 <= shape[-1]
+
+
+def _read_of(node: Node, value: ir.Value, wanted: float) -> float:
+    """How many elements of `value` it takes to compute `wanted` elements of `node`."""
+    if node.name in _ELEMENTWISE or node.name in _VIEWS or node.name in _FREE:
+        return min(wanted, _elements(value)) if node.name == "broadcast_in_dim" else wanted
+    size = _elements(value)
+    whole = max(node.elements, 1)
+    if node.name in ("gather", "dynamic_slice", "pad"):
+        return min(wanted, size) if value == node.operands[0] else min(size, wanted)
+    if node.name == "dynamic_update_slice":
+        return 0 if value == node.operands[0] else size
+    return size * wanted / whole  # concatenations, reductions, and whatever reads all of it
+
+
+def _node(op: ir.OpView, renamed: Mapping[ir.Value, ir.Value]) -> Node:
+    name = op.operation.name.removeprefix("stablehlo.").removeprefix("chlo.")
+    operands = tuple([renamed.get(value, value) for value in op.operands])
+    return Node(op, name, operands, max(map(_elements, op.results)))
+
+
+def _elements(value: ir.Value) -> int:
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        return 0
+    return elements_of(kind)
