@@ -192,7 +192,7 @@ def prove_rule(
         The element types of each variant on which the rule fires, and the result.
     """
     promised = frozenset([rule.assumes] if rule.assumes else [])
-    context = PassContext((rule.targets or TARGETS)[0], promised)
+    context = PassContext((rule.targets or TARGETS)[0], promised, always=True)
     for types, before in variants(program):
         if rule.contract != exact and not set(types.split(", ")) <= set(INTEGERS):
             continue

@@ -165,10 +165,11 @@ class Trial:
 
 
 def context_for(rule: Rule, context: PassContext) -> PassContext:
-    """The context that makes the rule active: its target, and the assumption that it needs."""
+    """The context that makes the rule active: its target, its assumption, and at any price."""
     fits = rule.targets is None or context.target in rule.targets
     target = context.target if fits or not rule.targets else rule.targets[0]
-    return PassContext(target, context.assumptions | ({rule.assumes} if rule.assumes else set()))
+    promised = context.assumptions | ({rule.assumes} if rule.assumes else set())
+    return PassContext(target, promised, always=True)
 
 
 def try_rule(

@@ -77,7 +77,9 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
         disable_patterns: str = "",
         enable_patterns: str = "",
         max_num_rewrites: int = -1,
+        always: bool = False,
     ) -> list[RuleCount]:
+        context = replace(context, always=True) if always else context
         chosen, tables = rules, of_all_rules
         if enable_patterns or disable_patterns:
             chosen, tables = select(name, rules, enable_patterns, disable_patterns), {}
@@ -85,7 +87,12 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
             module, chosen, context, max_num_rewrites=max_num_rewrites, tables=tables
         )
 
-    return Pass(name, doc, selection_options("rule"), run, tuple(rules))
+    options = selection_options("rule")
+    if any(rule.priced for rule in rules):
+        options["always"] = Option(
+            "always", bool, False, "carry out rewrites even if the original ops are faster"
+        )
+    return Pass(name, doc, options, run, tuple(rules))
 
 
 def selection_options(noun: str) -> dict[str, Option]:

@@ -299,12 +299,15 @@ def _finish(module: ir.Module, block: ir.Block, results: Sequence[ir.Value]) -> 
     module.operation.verify()
 
 
-_current: ContextVar[Recorder | None] = ContextVar("jxc_recorded", default=None)
+OnRewrite: TypeAlias = Callable[[Rule, ir.OpView, Sequence[ir.Value], Sequence[ir.OpView]], None]
+"""Called with a rule, the op that it is about to replace, the new values and the new ops."""
+
+_current: ContextVar[OnRewrite | None] = ContextVar("jxc_recorded", default=None)
 
 
 @contextmanager
-def record_rewrites(recorder: Recorder) -> Iterator[None]:
-    """Let `recorder` copy each rewrite by a rule inside."""
+def record_rewrites(recorder: OnRewrite) -> Iterator[None]:
+    """Call `recorder` before each rewrite by a rule inside."""
     token = _current.set(recorder)
     try:
         yield
@@ -312,6 +315,6 @@ def record_rewrites(recorder: Recorder) -> Iterator[None]:
         _current.reset(token)
 
 
-def current_recorder() -> Recorder | None:
+def current_recorder() -> OnRewrite | None:
     """The recorder of the rewrites that happen now, or None."""
     return _current.get()

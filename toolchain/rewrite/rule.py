@@ -50,6 +50,8 @@ class PassContext:
         rates: the measured speeds of the target; those measured on this machine, or the shipped
             ones, unless given.
         device: the hardware; unless given or named, this machine's CPU, an H100 or a TPU v5e.
+        calls: how often the program will run, by which the time to compile it is weighed.
+        always: carry out rewrites whatever their price, to check what they mean.
         partition: how the program is split over devices, in the runs of rules on a program over
             several devices; rules call `parts`.
     """
@@ -58,6 +60,8 @@ class PassContext:
     assumptions: frozenset[str] = frozenset()
     rates: Rates = field(default=None, repr=False)  # type: ignore[assignment]  # see __post_init__
     device: Device = field(default=None, repr=False)  # type: ignore[assignment]
+    calls: int = 5000
+    always: bool = False
     partition: Partition | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -150,6 +154,7 @@ class Rule:
         assumes: the promise that it needs from the user, or None.
         targets: the targets on which it pays; None for all.
         by_rates: whether it decides by `context.rates`, and so on each target that is measured.
+        priced: whether it is carried out only if it pays, see `gate`.
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
         parts: what else it is made of: functions and texts, by which results are cached.
@@ -164,6 +169,7 @@ class Rule:
     wants_context: bool
     producer: frozenset[type] | None = None
     by_rates: bool = False
+    priced: bool = False
     parts: tuple[Any, ...] = ()
 
     @property
@@ -192,6 +198,7 @@ def rule(
     targets: Sequence[str] | None = None,
     producer: type | Sequence[type] | None = None,
     by_rates: bool = False,
+    priced: bool = False,
     of: type | Sequence[type] | None = None,
 ) -> Callable[[Callable[..., RuleResult]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
@@ -219,6 +226,7 @@ def rule(
             operand. This is for speed: other ops of the root are skipped early.
         by_rates: the rule decides by `context.rates`. It is also tried on targets beside `targets`
             that `jxc calibrate` measured.
+        priced: carry it out only if it pays: its function does not decide that.
         of: the former name of `producer`, accepted for one version.
 
     Raises:
@@ -244,6 +252,7 @@ def rule(
             wants_context=len(inspect.signature(function).parameters) > 1,
             producer=None if producers is None else frozenset(producers),
             by_rates=by_rates,
+            priced=priced,
         )
 
     return decorate

@@ -32,6 +32,7 @@ from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
+from .gate import pays
 from .recording import current_recorder
 from .remarks import NoMatch, is_collecting, remark
 from .rule import PassContext, Rule, RuleCount, checked_result
@@ -175,9 +176,11 @@ class Worklist:
     def _is_allowed(
         self, rule: Rule, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[_Handle]
     ) -> bool:
-        """Whether a rewrite adds no communication, nor is skipped."""
-        is_free = self._guard is None or self._guard.allows(op, values, [e[0] for e in built])
-        return is_free and (self._observer is None or self._is_carried_out(rule, op))
+        """Whether a rewrite adds no communication, pays, and is not skipped."""
+        new = [each[0] for each in built]
+        if self._guard is not None and not self._guard.allows(op, values, new):
+            return False
+        return pays(rule, op, values, new, self._context) and self._is_carried_out(rule, op)
 
     def _discard(self, built: Sequence[_Handle]) -> None:
         """Erase what a rule built."""

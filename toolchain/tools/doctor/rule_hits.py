@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -15,7 +14,7 @@ from ...ir.bounds import trip_count
 from ...ir.locations import frames_of
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext, Rule
-from ...rewrite.driver import rule_pass
+from ...rewrite.recording import record_rewrites
 from ...source import SourceLine
 from .jaxpr import innermost, library_line
 from .thresholds import MIN_WIDENED_BYTES
@@ -63,33 +62,17 @@ def rule_hits(module: ir.Module, target: Target, home: str | None) -> tuple[Rule
         home: a folder whose files are the user's.
     """
     hits: list[RuleHit] = []
-    steps = make_pipeline("O2").steps
-    spec = [
-        rule_pass(step.name, step.python.doc, [_recording(r, step.name, home, hits) for r in rules])
-        if step.python is not None and (rules := step.python.rules)
-        else str(step)
-        for step in steps
-    ]
-    run_pipeline(
-        clone_module(module),
-        make_pipeline(spec),
-        PassContext(target.kind, device=target.device),
-        verify_each=False,
-    )
-    return tuple(hits)
+    steps = make_pipeline("O2")
+    passes = {r.name: step.name for step in steps.steps if step.python for r in step.python.rules}
 
-
-def _recording(rule: Rule, pass_name: str, home: str | None, hits: list[RuleHit]) -> Rule:
-    """The rule, which also adds each of its rewrites to `hits`."""
-    function = rule.function
-
-    def recording(op: ir.OpView, *context: Any) -> Any:
-        replaced = function(op, *context)
-        if replaced is not None and (hit := _hit(rule, pass_name, op, home)):
+    def record(rule: Rule, op: ir.OpView, *_: object) -> None:
+        if hit := _hit(rule, passes[rule.name], op, home):
             hits.append(hit)
-        return replaced
 
-    return replace(rule, function=recording)
+    context = PassContext(target.kind, device=target.device)
+    with record_rewrites(record):
+        run_pipeline(clone_module(module), steps, context, verify_each=False)
+    return tuple(hits)
 
 
 def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> RuleHit | None:

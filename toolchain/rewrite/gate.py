@@ -1,0 +1,171 @@
+"""The gate: whether a rewrite pays, by the prices of what it removes and of what it builds.
+
+Both are priced with the ops around them that XLA may fuse with them. A rewrite is carried out if
+the run time falls by `MARGIN` and `LEAST_SAVED`, and what it saves in `PassContext.calls` runs is
+more than it costs to compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from ..cost.fusion import is_fusible
+from ..cost.price import UNKNOWN_TRIPS, Price, prices_of, total_of
+from ..ir.bounds import trip_count
+from .cone import dying
+from .remarks import is_collecting, remark
+
+if TYPE_CHECKING:
+    from .rule import PassContext, Rule
+
+MARGIN = 1.1
+"""How many times longer the original ops must take. Prices are estimates."""
+
+LEAST_SAVED = 0.5e-6
+"""The least seconds that a rewrite must save in one run: prices do not tell less apart."""
+
+_NEAR = 12
+"""How many ops around a rewrite are priced with it, before it and after it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The prices of one rewrite.
+
+    Attributes:
+        before: of the kernels that it removes or changes.
+        after: of the kernels that it builds, or that it changed.
+        pays: whether it is carried out.
+        device: the name of the device.
+    """
+
+    before: Price
+    after: Price
+    pays: bool
+    device: str
+
+    def __str__(self) -> str:
+        kernels = self.after.kernels - self.before.kernels
+        more = f"{abs(kernels):g} {'more' if kernels > 0 else 'fewer'} kernel"
+        parts = [f"{_time(self.after.seconds)} instead of {_time(self.before.seconds)}"]
+        parts.append(f"on {self.device}")
+        if kernels:
+            parts.append(more + ("s" if abs(kernels) != 1 else ""))
+        compiling = self.after.compile_seconds - self.before.compile_seconds
+        if compiling > 0:
+            parts.append(f"{_time(compiling)} more to compile")
+        return ", ".join([" ".join(parts[:2]), *parts[2:]])
+
+
+def pays(
+    rule: Rule,
+    op: ir.OpView,
+    values: Sequence[ir.Value],
+    built: Sequence[ir.OpView],
+    context: PassContext,
+) -> bool:
+    """Whether a rewrite is worth its price; if not, there is a remark that says so.
+
+    Only the prices of CPUs were compared with measurements. On other targets the rules decide.
+    """
+    if not rule.priced or context.always or context.target != "cpu":
+        return True
+    verdict = judge(op, values, built, context)
+    if not verdict.pays and is_collecting():
+        remark(rule.name, "missed", op.location, f"declined: {verdict}")
+    return verdict.pays
+
+
+def judge(
+    op: ir.OpView, values: Sequence[ir.Value], built: Sequence[ir.OpView], context: PassContext
+) -> Verdict:
+    """Whether it pays to replace the results of `op` by `values`, computed by the ops `built`."""
+    removed = dying(op)
+    left = {each.results[0] for each in removed if len(each.results)}
+    own = {each.results[0] for each in built if len(each.results)}
+    around = {**_users(op, left | own), **_producers([*removed, *built], left | own)}
+    before = {**around, **{each.results[0]: each for each in removed}}
+    after = {**around, **{each.results[0]: each for each in built if len(each.results)}}
+    renamed = dict(zip(op.results, values, strict=True))
+    inside = before.keys() | own
+    outputs = [v for each in before.values() for v in each.results if _is_read(v, inside)]
+    device, rates = context.device, context.rates
+    times = _times(op)
+    old_kernels = prices_of(before.values(), outputs, device, rates)
+    kept = [v for v in outputs if v in renamed or v.owner.results[0] in around]
+    new_kernels = prices_of(after.values(), kept, device, rates, renamed)
+    same = [key for key, price in new_kernels.items() if old_kernels.get(key) == price]
+    for key in same:
+        del old_kernels[key], new_kernels[key]
+    old = _scaled(total_of(old_kernels.values()), times)
+    new = _scaled(total_of(new_kernels.values()), times)
+    compiling = new.compile_seconds - old.compile_seconds
+    saved = old.seconds - new.seconds
+    is_faster = old.seconds >= MARGIN * new.seconds and saved >= LEAST_SAVED
+    pays = is_faster and saved * context.calls >= compiling
+    return Verdict(old, new, pays, device.name)
+
+
+def _is_read(value: ir.Value, inside: Iterable[ir.Value]) -> bool:
+    """Whether an op that is not `inside` reads `value`."""
+    for use in value.uses:
+        results = use.owner.results
+        if not len(results) or results[0] not in inside:
+            return True
+    return False
+
+
+def _users(op: ir.OpView, seen: set[ir.Value]) -> dict[ir.Value, ir.OpView]:
+    """The ops of its block that may share a kernel with `op` and read it, by their first result."""
+    block, found = op.operation.block, dict[ir.Value, ir.OpView]()
+    pending = list(op.results)
+    while pending and len(found) < _NEAR:
+        for use in pending.pop(0).uses:
+            user = use.owner
+            if not is_fusible(user) or user.operation.block != block:
+                continue
+            if user.results[0] not in found and user.results[0] not in seen:
+                found[user.results[0]] = user
+                pending += user.results
+    return found
+
+
+def _producers(ops: Sequence[ir.OpView], seen: set[ir.Value]) -> dict[ir.Value, ir.OpView]:
+    """The ops of their block that may share a kernel with `ops`, and compute what these read."""
+    block, found = ops[0].operation.block, dict[ir.Value, ir.OpView]()
+    pending = [value for op in ops for value in op.operands]
+    while pending and len(found) < _NEAR:
+        owner = pending.pop(0).owner
+        if isinstance(owner, ir.Block) or not is_fusible(owner):
+            continue
+        key = owner.results[0]
+        if owner.operation.block == block and key not in seen and key not in found:
+            found[key] = owner
+            pending += owner.operands
+    return found
+
+
+def _scaled(price: Price, times: float) -> Price:
+    return Price().plus(price, times)
+
+
+def _times(op: ir.OpView) -> float:
+    """How often `op` runs: the product of the trip counts of the loops around it."""
+    times, parent = 1.0, op.operation.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.name == "stablehlo.while":
+            trips = trip_count(parent.opview)
+            times *= UNKNOWN_TRIPS if trips is None else max(trips, 1)
+        parent = parent.parent
+    return times
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
