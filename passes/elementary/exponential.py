@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from math import e, log2, prod
+from math import e, log2
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import shape_of, users
-from jxc.passes.elementary import cost as cost
-from jxc.rewrite import PassContext, approximates, rule
+from jxc.ir.values import users
+from jxc.rewrite import approximates, rule
 
 from . import tables
 from .arithmetic import Tensor, polynomial, where
 from .operands import (
     is_eligible,
     materialized,
-    meets_reduction,
     narrowed,
     result,
     single,
@@ -31,13 +29,12 @@ _INTEGERS = 0x433 << 52
 """The bits of 2^52. Replacing its lowest bits by a small integer adds that integer to it."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), producer=hlo.ExpOp, by_rates=True)
-def softplus_to_polynomials(op: hlo.Log1pOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), producer=hlo.ExpOp, priced=True)
+def softplus_to_polynomials(op: hlo.Log1pOp) -> ir.Value | None:
     """log1p(exp(-|x|)) -> p(s), s = y / (y + 2) and y = 2^(-|x| log2(e)); as in logaddexp."""
     match op.operand.owner:
         case hlo.ExpOp(operand=power) if len(users(op.operand)) == 1 and _is_negative(power):
-            size = prod(shape_of(op.result)) if is_eligible(op) else 0
-            if cost.softplus_pays(context.rates, elements=size, is_reduced=meets_reduction(op)):
+            if is_eligible(op):
                 y = exponential(widened(single(power)) * log2(e))
                 s = y / (y + 2.0)
                 return result(narrowed(s * polynomial(s * s, tables.LOGARITHM_OF_SUM)), op)
@@ -73,16 +70,14 @@ def exponential(x: Tensor) -> Tensor:
     return scale * polynomial(x - whole, tables.EXPONENTIAL)
 
 
-@rule(approximates(ulps=0.502), targets=("cpu",), by_rates=True)
-def complex_exponential_to_polynomials(op: hlo.ExpOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.502), targets=("cpu",), priced=True)
+def complex_exponential_to_polynomials(op: hlo.ExpOp) -> ir.Value | None:
     """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
 
     The imaginary part is y where y is 0. If y is NaN or infinite, the result is 0 + 0i for an x of
     minus infinity, and infinity + NaN i for an x of infinity.
     """
     if not is_eligible(op, ("complex<f32>",)):
-        return None
-    if not cost.tangent_pays(context.rates, is_reduced=False):
         return None
     x, y = Tensor(hlo.real(op.operand)), Tensor(hlo.imag(op.operand))
     is_undefined = ~(abs(y) < _INFINITY)

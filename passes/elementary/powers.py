@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import log2, prod
+from math import log2
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import shape_of, splat_of
+from jxc.ir.values import splat_of
 from jxc.passes.elementary import cost as cost
-from jxc.rewrite import PassContext, approximates, rule
+from jxc.rewrite import approximates, rule
 
 from .arithmetic import Tensor, polynomial, where
 from .exponential import exponential, logarithm
@@ -18,13 +18,13 @@ from .operands import has_enough_elements, is_eligible, narrowed, result, single
 _INFINITY = float("inf")
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
-def power_to_products(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+def power_to_products(op: hlo.PowOp) -> ir.Value | None:
     """x^(n/2) -> products of x and sqrt(x), or 1 over them; XLA does so for 1/2, 1, 2, 3 and -1."""
     exponent = splat_of(op.rhs)
     if exponent is None or not cost.is_short_product(exponent):
         return None
-    if not has_enough_elements(op) or not cost.product_pays(context.rates):
+    if not has_enough_elements(op):
         return None
     x = widened(single(op.lhs))
     power = _product(x, int(abs(exponent)))
@@ -49,13 +49,11 @@ def _product(x: Tensor, times: int) -> Tensor | None:
     return found
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
-def power_to_polynomials(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+def power_to_polynomials(op: hlo.PowOp) -> ir.Value | None:
     """x^y -> 2^(y log2(|x|)), negative for x < 0 and odd y, NaN for x < 0 and y no integer."""
     base, exponent = splat_of(op.lhs), splat_of(op.rhs)
     if cost.is_left_to_xla(base, exponent) or not is_eligible(op):
-        return None
-    if not cost.power_pays(context.rates, base, elements=prod(shape_of(op.result))):
         return None
     if exponent is not None:
         return result(narrowed(_power_by(widened(single(op.lhs)), exponent)), op)
@@ -90,7 +88,7 @@ _GUESS = 0x553EF0FF
 """Minus a third of the upper 32 bits of an f64, about the upper bits of 1 over its cube root."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
 def cube_root_to_iteration(op: hlo.CbrtOp) -> ir.Value | None:
     """cbrt(x) -> x y y, y two steps of an iteration towards 1 / cbrt(|x|); x itself if infinite."""
     if not is_eligible(op):

@@ -7,19 +7,18 @@ whole turns of the circle are dropped. Arc functions: symmetries map the argumen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi, prod
+from math import pi
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.dialects.chlo import AcosOp, AsinOp, AtanOp
 
-from jxc.ir.values import element_type, shape_of
-from jxc.passes.elementary import cost as cost
-from jxc.rewrite import PassContext, approximates, rule
+from jxc.ir.values import element_type
+from jxc.rewrite import approximates, rule
 
 from . import tables
 from .arithmetic import Tensor, polynomial, where, with_sign_of
-from .operands import is_eligible, meets_reduction, narrowed, result, single, widened
+from .operands import is_eligible, narrowed, result, single, widened
 
 _CHUNK = 28
 """Bits of 1/(2 pi) in one factor: its product with an f32 of 24 bits is exact in f64."""
@@ -32,30 +31,30 @@ relative error of about 2^-31.
 """
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
-def sine_to_polynomial(op: hlo.SineOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+def sine_to_polynomial(op: hlo.SineOp) -> ir.Value | None:
     """sin(x) -> +-p(t), t = x / (2 pi) modulo 1/2; x itself where it is 0."""
-    if not _pays(op, context):
+    if not is_eligible(op):
         return None
     x = single(op.operand)
     return result(where(x.equals(0.0), x, narrowed(sine(x, _exponents(op.operand)))), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
-def cosine_to_polynomial(op: hlo.CosineOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+def cosine_to_polynomial(op: hlo.CosineOp) -> ir.Value | None:
     """cos(x) -> +-p(t), t = x / (2 pi) + 1/4 modulo 1/2."""
-    if not _pays(op, context):
+    if not is_eligible(op):
         return None
     return result(narrowed(cosine(single(op.operand), _exponents(op.operand))), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
-def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+def tangent_to_polynomials(op: hlo.TanOp) -> ir.Value | None:
     """tan(x) -> p(t) / q(t) or -q(t) / p(t), t = x / (2 pi) modulo 1/4.
 
     It is x itself where x is 0.
     """
-    if not _pays(op, context):
+    if not is_eligible(op):
         return None
     x = single(op.operand)
     t, quarters = _remainder(x, _exponents(op.operand), offset=0.0, parts=4)
@@ -64,15 +63,6 @@ def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | No
     under = polynomial(square, tables.COSINE_EIGHTH)
     tangent = where(is_odd, -under, over) / where(is_odd, over, under)
     return result(where(x.equals(0.0), x, narrowed(tangent)), op)
-
-
-def _pays(op: hlo.SineOp | hlo.CosineOp | hlo.TanOp, context: PassContext) -> bool:
-    if not is_eligible(op):
-        return False
-    is_reduced, elements = meets_reduction(op), prod(shape_of(op.result))
-    if isinstance(op, hlo.TanOp):
-        return cost.tangent_pays(context.rates, is_reduced=is_reduced)
-    return cost.sine_pays(context.rates, elements=elements, is_reduced=is_reduced)
 
 
 def sine(x: Tensor, exponents: int = 128) -> Tensor:
@@ -134,13 +124,13 @@ def _is_odd(whole: Tensor) -> Tensor:
     return half.round().differs(half)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), by_rates=True)
-def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp) -> ir.Value | None:
     """atan2(y, x) -> p(t) or pi/2 - p(t), or pi minus that, t = min(|x|, |y|) / max(|x|, |y|).
 
     atan(y) is the same with x = 1, where XLA has no fast one.
     """
-    if not is_eligible(op) or (isinstance(op, AtanOp) and not cost.arctangent_pays(context.rates)):
+    if not is_eligible(op):
         return None
     y = single(op.operands[0])
     if isinstance(op, AtanOp):
@@ -149,7 +139,7 @@ def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp, context: PassContext) -> 
     return result(_angle(y, widened(abs(x)), x.is_negative()), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
 def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
     """asin(x) -> p(|x|) or pi/2 - 2 p(sqrt((1 - |x|) / 2)), with the sign of x."""
     if not is_eligible(op):
@@ -160,7 +150,7 @@ def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
     return result(where(x.equals(0.0), x, with_sign_of(size, x)), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",))
+@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
 def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
     """acos(x) -> pi/2 - p(x), or 2 p(sqrt((1 - |x|) / 2)), or pi minus that."""
     if not is_eligible(op):

@@ -13,34 +13,6 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
-LONGEST_OVERLAPPING = 32
-"""The longest side of an overlapping window of several dimensions; each position along it is an op.
-
-3x3 ran 2 to 14 times faster than XLA, 8x8 4 to 15, 24x24 16 to 80; 0.1 to 0.2 s to compile.
-"""
-
-LONGEST_ONE_DIMENSIONAL = 4
-"""The longest overlapping window of one dimension.
-
-2 ran 1.7 to 5 times faster than XLA, 4 1.1 to 2.5, 8 0.7 to 1.6.
-"""
-
-LONGEST_ADJACENT = 8
-"""The longest side of a window that does not overlap its neighbors: XLA reads elements once too.
-
-4 and 8 ran 1 to 5 times faster than XLA, 16 0.5 to 2.5.
-"""
-
-MOST_IN_ORDER = 25
-"""The most elements of a window whose sum keeps StableHLO's order: a slice for each element.
-
-3x3 to 7x7 ran as fast as one dimension at a time, or up to 5 times faster, but each element is two
-ops.
-"""
-
 MOST_SELECTED = 64
 """The most elements of a window in the gradient of max pooling, which compares each.
 
@@ -54,44 +26,6 @@ MOST_SELECTED_ON_GPU = 9
 
 2x2 gained 1.7 to 3.0, 3x3 1.9 to 3.4, in training 1.2 to 1.5; 7x7 lost (0.7).
 """
-
-LONGEST_BODY = 8
-"""The most ops in an unrolled body. Max pooling's derivative along a direction has 3."""
-
-MOST_STEPS = 25
-"""The most elements of a window for which a body is unrolled.
-
-Max pooling's derivative ran 6 to 27 times faster than XLA for 2x2, 3 to 15 for 3x3, and took 0.2 s
-more to compile.
-"""
-
-
-def slices_pay(
-    *, windows: Sequence[int], overlaps: Sequence[bool], runs: bool, whole: bool
-) -> bool:
-    """Whether slices are faster than XLA's own window.
-
-    Args:
-        windows: extents of the window that are more than 1.
-        overlaps: for each of them, whether neighboring windows share elements.
-        runs: whether the window is a cumulative sum, which the pass `scans` rewrites.
-        whole: whether there is only one window: a plain reduction, which XLA does well.
-    """
-    if runs or whole or not windows:
-        return False
-    shared = LONGEST_OVERLAPPING if len(windows) > 1 else LONGEST_ONE_DIMENSIONAL
-    limits = [shared if overlap else LONGEST_ADJACENT for overlap in overlaps]
-    return all(window <= limit for window, limit in zip(windows, limits, strict=True))
-
-
-def keeps_order(windows: Sequence[int]) -> bool:
-    """Whether a sum over a window of these extents is written in StableHLO's order."""
-    return prod(windows) <= MOST_IN_ORDER
-
-
-def steps_pay(windows: Sequence[int]) -> bool:
-    """Whether a body unrolled over the elements of a window is faster than XLA's own window."""
-    return 1 < prod(windows) <= MOST_STEPS
 
 
 def selection_pays(target: str, *, taps: int, is_apart: bool) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -30,10 +31,18 @@ from jxc.passes._shared.reduce_body import (
 )
 from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes._shared.window import WindowAxis, pad, tapped
-from jxc.passes.pooling import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
 from . import geometry
+
+MOST_SLICES = 32
+"""The most slices along one dimension that are built to be priced."""
+
+MOST_IN_ORDER = 25
+"""The most elements of a window that are combined in StableHLO's order: a slice for each."""
+
+LONGEST_BODY = 8
+"""The most ops in an unrolled body. Max pooling's derivative along a direction has 3."""
 
 
 @rule(exact, targets=("cpu",), producer=hlo.PadOp)
@@ -108,7 +117,7 @@ def _moved(image: ir.Value, offsets: Sequence[int], op: hlo.ReduceWindowOp) -> i
     return hlo.pad(image, op.inputs[0].owner.padding_value, low, high, [0] * len(low))
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), priced=True)
 def window_of_any_order_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(slice(pad(x)), ...), one dimension after the other.
 
@@ -120,7 +129,7 @@ def window_of_any_order_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     return _combined(op, name)
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), priced=True)
 def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
 
@@ -128,7 +137,7 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """
     name = _rounding(op)
     axes = None if name is None else _worthwhile(op, name)
-    if axes is None or not cost.keeps_order([axis.window for axis in axes]):
+    if axes is None or prod(axis.window for axis in axes) > MOST_IN_ORDER:
         return None
     image = pad(op.inputs[0], axes, range(len(axes)), op.init_values[0])
     shape = shape_of(op.results[0])
@@ -142,7 +151,7 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     return total
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), priced=True)
 def large_window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> init + slice(pad(x)) + ..., one dimension after the other.
 
@@ -181,7 +190,7 @@ def _worthwhile(op: hlo.ReduceWindowOp, name: str) -> tuple[WindowAxis, ...] | N
     """The window of an op with the combiner `name`, if slices are right and faster than XLA's."""
     (x,), (start,) = op.inputs, op.init_values
     axes = geometry.read(op, x, op.results[0])
-    if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _pays(axes):
+    if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _is_unrolled(axes):
         return None
     has_effect = not is_neutral_start(name, start) and not is_idempotent(name, start)
     return None if has_effect and any(axis.covers_padding for axis in axes) else axes
@@ -200,16 +209,12 @@ def _is_of_few(x: ir.Value, axes: Sequence[WindowAxis]) -> bool:
     return all(size == 1 for size, axis in sizes if axis.window > 1)
 
 
-def _pays(axes: Sequence[WindowAxis]) -> bool:
+def _is_unrolled(axes: Sequence[WindowAxis]) -> bool:
+    """Whether slices are built: not for cumulative sums, nor for a single window."""
     moved = [axis for axis in axes if axis.window > 1]
-    return cost.slices_pay(
-        windows=[axis.window for axis in moved],
-        overlaps=[
-            axis.out > 1 and axis.stride < axis.window * axis.window_dilation for axis in moved
-        ],
-        runs=any(axis.is_running for axis in moved),
-        whole=all(axis.out == 1 for axis in moved),
-    )
+    if any(axis.is_running for axis in moved) or all(axis.out == 1 for axis in moved):
+        return False
+    return all(axis.window <= MOST_SLICES for axis in moved)
 
 
 def _along(
@@ -225,17 +230,17 @@ def _along(
     return total
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), priced=True)
 def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
     """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), row-major.
 
     For bodies of a few elementwise ops, such as max pooling's derivative along a direction. The
     order is that of StableHLO's interpreter. Not if the window covers padding.
     """
-    if combiner_of(op) is not None or not can_inline(op, cost.LONGEST_BODY):
+    if combiner_of(op) is not None or not can_inline(op, LONGEST_BODY):
         return None
     axes = geometry.read(op, op.inputs[0], op.results[0])
-    if axes is None or not cost.steps_pay([axis.window for axis in axes]):
+    if axes is None or not 1 < prod(axis.window for axis in axes) <= MOST_IN_ORDER:
         return None
     if any(axis.is_running or axis.covers_padding for axis in axes):
         return None

@@ -13,14 +13,19 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, is_splat, shape_of, users
-from jxc.passes.small_matrices import cost as cost
-from jxc.rewrite import PassContext, reassociates, rule
+from jxc.rewrite import reassociates, rule
 
-from .lapack import LapackCall, call_of, is_in_loop
+from .lapack import LapackCall, call_of
+
+LARGEST = 8
+"""The most rows of matrices whose factors are written out to be priced."""
+
+MOST_TERMS = 256
+"""The most multiply-adds of a triangular system that is written out to be priced."""
 
 
-@rule(reassociates, targets=("cpu",), by_rates=True)
-def small_cholesky_to_columns(op: hlo.CustomCallOp, context: PassContext) -> list[ir.Value] | None:
+@rule(reassociates, targets=("cpu",), priced=True)
+def small_cholesky_to_columns(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     """potrf(x) -> l with columns d / sqrt(d[j]), for d = x[:, j] - sum of l[:, k] * l[j, k].
 
     For many small x, or one in a loop. The lower triangle is read, and the upper one is returned as
@@ -31,9 +36,7 @@ def small_cholesky_to_columns(op: hlo.CustomCallOp, context: PassContext) -> lis
     call = call_of(op, "potrf")
     if call is None or call.options != {"uplo": "L"} or not _is_masked(op):
         return None
-    if not cost.cholesky_pays(
-        context.rates, batch=call.matrices, size=call.size, is_repeated=is_in_loop(op)
-    ):
+    if call.size > LARGEST:
         return None
     columns, roots = _factored(op.operands[0], call.size)
     factor = _assembled(stack(columns, -1), stack(roots, -1), op.operands[0])
@@ -101,10 +104,8 @@ def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
-@rule(reassociates, targets=("cpu",), by_rates=True)
-def small_triangular_solve_to_substitution(
-    op: hlo.CustomCallOp, context: PassContext
-) -> ir.Value | None:
+@rule(reassociates, targets=("cpu",), priced=True)
+def small_triangular_solve_to_substitution(op: hlo.CustomCallOp) -> ir.Value | None:
     """trsm(a, b) -> x, row by row: x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 
     For many small a, or one in a loop. The rows of x are solved one after the other, from the row
@@ -124,8 +125,7 @@ def small_triangular_solve_to_substitution(
     lines = extents[-3 - side]
     if extents[side] != call.size or extents[:-2] != call.batch:
         return None
-    size = {"batch": call.matrices, "size": call.size, "lines": lines}
-    if not cost.solve_pays(context.rates, **size, is_repeated=is_in_loop(op)):
+    if call.size**2 * lines > MOST_TERMS:
         return None
     return stack(_solved(op.operands[0], op.operands[1], call, side), side)
 

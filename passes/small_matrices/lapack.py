@@ -81,8 +81,3 @@ def _by_columns(value: ir.Value, op: hlo.CustomCallOp) -> list[int]:
     outwards = list(reversed(range(rank)))
     is_matrix = rank == len(shape_of(op.operands[0]))
     return [rank - 2, rank - 1, *outwards[2:]] if is_matrix else outwards
-
-
-def is_in_loop(op: hlo.CustomCallOp) -> bool:
-    """Whether `op` runs once in each iteration of a loop."""
-    return isinstance(op.operation.block.owner, hlo.WhileOp)

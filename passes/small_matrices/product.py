@@ -11,11 +11,15 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.cpu import is_tiny_product
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
 from jxc.passes._shared.dot import swapped
 from jxc.passes.small_matrices import cost as cost
 from jxc.rewrite import PassContext, once_per_visit, reassociates, rule
+
+MOST_TERMS = 16
+"""The most rows, columns and terms of products that are written out to be priced."""
 
 
 class _Operand(NamedTuple):
@@ -51,33 +55,36 @@ class _Product(NamedTuple):
     columns: int
 
 
-@rule(reassociates, targets=("cpu", "tpu"), by_rates=True)
+@rule(reassociates, targets=("cpu", "tpu"), priced=True)
 def small_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], for many small matrices."""
     found = _product_of(op)
-    if found is None:
+    if found is None or max(found.rows, found.columns, terms := prod(found.terms)) > MOST_TERMS:
         return None
-    size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
-    terms = prod(found.terms)
-    if not context.rates.decides:  # a TPU of which only the compiler's estimates are known
+    if context.target == "tpu":
+        size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
         is_known = isinstance(element_type(op.result), ir.F32Type)
-        pays = is_known and cost.pays_on_tpu(terms=terms, **size)
-        return _written_out(found) if pays else None
-    if cost.tiny_product_pays(context.rates, terms=terms, **size):
-        return _written_out(found)
-    if not cost.short_product_pays(context.rates, terms=terms, **size) or _is_reduced(op.result):
-        return None
-    return _written_out(found)
+        return _written_out(found) if is_known and cost.pays_on_tpu(terms=terms, **size) else None
+    return _written_out(found) if _may_pay(found, op) else None
 
 
-@rule(reassociates, targets=("cpu",), by_rates=True)
-def tall_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
+def _may_pay(found: _Product, op: hlo.DotGeneralOp) -> bool:
+    """Whether a product may be faster written out: not by a vector, nor if it is summed."""
+    rows, columns, terms = found.rows, found.columns, prod(found.terms)
+    if min(rows, columns, terms) < 2:
+        return False
+    return is_tiny_product(rows, columns, terms) or not _is_reduced(op.result)
+
+
+@rule(reassociates, targets=("cpu",), priced=True)
+def tall_product_to_multiply_add(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], for many rows and few terms."""
     found = _product_of(op)
     if found is None or found.batch > 1 or not _lies_row_by_row(found.operands[0]):
         return None
-    rows, columns, terms = found.rows, found.columns, prod(found.terms)
-    if not cost.tall_product_pays(context.rates, rows=rows, columns=columns, terms=terms):
+    if found.columns < 2 or not 2 <= prod(found.terms) <= MOST_TERMS:
+        return None
+    if found.rows < cost.TALL_ROWS:
         return None
     return None if _is_reduced(op.result) else _written_out(found)
 

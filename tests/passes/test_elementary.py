@@ -15,9 +15,9 @@ from jax import lax
 
 import jxc
 from jxc.check.run import run_xla
+from jxc.cost import cpu
 from jxc.cost.rates import Rates
 from jxc.ir import make_context, read_module
-from jxc.passes.elementary import cost as cost
 from jxc.rewrite import PassContext
 
 TINY = 2.0**-126
@@ -92,8 +92,7 @@ ALL = [(rule, i) for rule, cases in CASES.items() for i in range(len(cases))]
 
 def rewritten(function, args, rule):
     """The results after the pass; the rule must have fired, and no original op may be left."""
-    with patch.multiple(cost, PARALLEL_ELEMENTS=64, SINE_ELEMENTS=64, SOFTPLUS_ELEMENTS=64):
-        lowered = jxc.lower(function, *args).opt("elementary")
+    lowered = jxc.lower(function, *args).opt("elementary{always=true}")
     assert lowered.report.hits == {rule: 1}
     return np.asarray(lowered.compile()(*args))
 
@@ -146,8 +145,7 @@ def test_elementary_op_is_within_its_bound(op, exact, rule):
     kind = f"tensor<{x.size}xf32>"
     body = f"%y = chlo.{op} %x : {kind} -> {kind} return %y : {kind}"
     text = f"func.func @main(%x: {kind}) -> {kind} {{ {body} }}"
-    with patch.object(cost, "arctangent_pays", lambda rates: True):
-        after = jxc.opt(read_module(text, make_context()), "elementary")
+    after = jxc.opt(read_module(text, make_context()), "elementary{always=true}")
     assert "chlo" not in str(after), rule
     assert errors(run_xla(after, [x])[0], exact, [x]).max() <= BOUND
 
@@ -195,7 +193,7 @@ def test_elementary_functions_in_gradients():
 
 def test_elementary_functions_under_vmap():
     x = np.random.default_rng(0).uniform(-9, 9, (256, 256)).astype(np.float32)
-    lowered = jxc.lower(jax.vmap(lambda row: jnp.sin(row) % 0.3), x).opt("elementary")
+    lowered = jxc.lower(jax.vmap(lambda row: jnp.sin(row) % 0.3), x).opt("elementary{always=true}")
     assert lowered.report.hits == {"sine-to-polynomial": 1, "remainder-to-long-division": 1}
     plain = jax.jit(jax.vmap(lambda row: jnp.sin(row)))(x)
     np.testing.assert_allclose(lowered.compile()(x), np.mod(plain, np.float32(0.3)), atol=2e-7)
@@ -218,7 +216,7 @@ def test_elementary_function_before_a_sum_depends_on_the_rates():
 
 
 def _rate(rate, summed):
-    return summed if rate == cost.SUMMED_SINE else rate.shipped
+    return summed if rate == cpu.SUMMED_SINE else rate.shipped
 
 
 def test_elementary_functions_stay_on_other_targets():

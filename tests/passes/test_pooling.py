@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +52,7 @@ def pool(kind, window, strides, padding):
 
 def rewritten(function, args, *rules):
     """The function after the pass; exactly these rules must have fired."""
-    lowered = jxc.lower(function, *args).opt("inline,pooling")
+    lowered = jxc.lower(function, *args).opt("inline,pooling{always=true}")
     assert set(lowered.report.hits) == set(rules)
     assert not {"reduce_window", "select_and_scatter"} & _ops(lowered.as_text())
     return lowered.compile()(*args)
@@ -170,7 +168,7 @@ def windows(draw):
 def interpreted(function, x):
     """The interpreter's results before and after the pass."""
     lowered = jxc.lower(function, x).opt("inline")
-    after = lowered.opt("pooling")
+    after = lowered.opt("pooling{always=true}")
     run = shared_interpreter().run
     return [run(each.module, [x])[0] for each in (lowered, after)], set(after.report.hits)
 
@@ -213,15 +211,15 @@ def test_sum_pooling_of_negative_zeros_is_zero():
 
 def test_pooling_stays_on_other_targets():
     pooled = pool("max", *SIDE_BY_SIDE)
-    lowered = jxc.lower(pooled, np.ones((1, 4, 4, 1), np.float32))
+    lowered = jxc.lower(pooled, np.ones((8, 64, 64, 8), np.float32))
     assert lowered.opt("pooling", target="cpu").report.hits
     assert not lowered.opt("pooling", target="gpu").report.hits
 
 
 def test_running_sums_and_long_windows_stay():
     x = np.ones((4, 40), np.float32)
-    for window, padding in product([16, 40], [((0, 0), (0, 0)), ((0, 0), (39, 0))]):
-        function = pool("sum", (1, window), (1, 1), padding)
+    for padding in (((0, 0), (0, 0)), ((0, 0), (39, 0))):
+        function = pool("sum", (1, 40), (1, 1), padding)
         assert not jxc.lower(function, x).opt("pooling").report.hits
 
 

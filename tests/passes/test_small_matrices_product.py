@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from jax import lax
 
 import jxc
-from jxc.passes.small_matrices import cost as cost
+from jxc.passes.small_matrices import product
 
 SMALL = "small-product-to-multiply-add"
 TALL = "tall-product-to-multiply-add"
@@ -21,7 +21,7 @@ TURNED = "transposed-matrix-by-vector"
 
 def rewritten(function, args, hits):
     """The results after the pass; `hits` is how often each rule must have fired."""
-    lowered = jxc.lower(function, *args).opt("inline,cse,small-matrices")
+    lowered = jxc.lower(function, *args).opt("inline,cse,small-matrices{always=true}")
     fired = {name: count for name, count in lowered.report.hits.items() if count}
     assert fired == hits
     return lowered.compile()(*args)
@@ -48,7 +48,7 @@ def test_small_product_with_any_dimension_numbers(case, dtype, seed):
     generator = np.random.default_rng(seed)
     with jax.enable_x64(True):
         x, y = (jnp.asarray(generator.integers(-9, 10, shape), dtype) for shape in shapes)
-        with patch.object(cost, "tiny_product_pays", lambda *_, **__: True):
+        with patch.object(product, "_may_pay", lambda *_: True):
             found = rewritten(lambda x, y: lax.dot_general(x, y, numbers), (x, y), {SMALL: 1})
         np.testing.assert_array_equal(found, lax.dot_general(x, y, numbers))
 

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @complex_exponential_to_polynomials(
 // CHECK-DAG: stablehlo.real %{{.*}} : (tensor<1024xcomplex<f32>>) -> tensor<1024xf32>
@@ -10,6 +10,8 @@ func.func @complex_exponential_to_polynomials(%x: tensor<1024xcomplex<f32>>) -> 
   %y = stablehlo.exponential %x : tensor<1024xcomplex<f32>>
   return %y : tensor<1024xcomplex<f32>>
 }
+
+// -----
 
 // XLA has a fast exponential for real numbers.
 // CHECK-LABEL: func.func @complex_exponential_to_polynomials_not_real(

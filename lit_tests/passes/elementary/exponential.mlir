@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // As in `jnp.logaddexp` and `jax.nn.softplus`.
 // CHECK-LABEL: func.func @softplus_to_polynomials(
@@ -16,6 +16,8 @@ func.func @softplus_to_polynomials(%x: tensor<65536xf32>) -> tensor<65536xf32> {
   return %3 : tensor<65536xf32>
 }
 
+// -----
+
 // The sum 1 + y is between 1 and 2 only if x is not positive.
 // CHECK-LABEL: func.func @softplus_to_polynomials_not_of_positive(
 // CHECK: stablehlo.log_plus_one
@@ -24,6 +26,8 @@ func.func @softplus_to_polynomials_not_of_positive(%x: tensor<65536xf32>) -> ten
   %3 = stablehlo.log_plus_one %2 : tensor<65536xf32>
   return %3 : tensor<65536xf32>
 }
+
+// -----
 
 // The exponential has another user and would be computed twice.
 // CHECK-LABEL: func.func @softplus_to_polynomials_not_if_used(
@@ -34,29 +38,4 @@ func.func @softplus_to_polynomials_not_if_used(%x: tensor<65536xf32>) -> (tensor
   %2 = stablehlo.exponential %1 : tensor<65536xf32>
   %3 = stablehlo.log_plus_one %2 : tensor<65536xf32>
   return %2, %3 : tensor<65536xf32>, tensor<65536xf32>
-}
-
-// XLA fuses all of this into one kernel with the sum.
-// CHECK-LABEL: func.func @softplus_to_polynomials_not_if_summed(
-// CHECK: stablehlo.log_plus_one
-func.func @softplus_to_polynomials_not_if_summed(%x: tensor<65536xf32>) -> tensor<f32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.abs %x : tensor<65536xf32>
-  %1 = stablehlo.negate %0 : tensor<65536xf32>
-  %2 = stablehlo.exponential %1 : tensor<65536xf32>
-  %3 = stablehlo.log_plus_one %2 : tensor<65536xf32>
-  %4 = stablehlo.add %3, %x : tensor<65536xf32>
-  %5 = stablehlo.reduce(%4 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<65536xf32>, tensor<f32>) -> tensor<f32>
-  return %5 : tensor<f32>
-}
-
-// For few elements, the additional kernel costs as much as it saves.
-// CHECK-LABEL: func.func @softplus_to_polynomials_not_of_few(
-// CHECK: stablehlo.log_plus_one
-func.func @softplus_to_polynomials_not_of_few(%x: tensor<32768xf32>) -> tensor<32768xf32> {
-  %0 = stablehlo.abs %x : tensor<32768xf32>
-  %1 = stablehlo.negate %0 : tensor<32768xf32>
-  %2 = stablehlo.exponential %1 : tensor<32768xf32>
-  %3 = stablehlo.log_plus_one %2 : tensor<32768xf32>
-  return %3 : tensor<32768xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // The smaller operand is divided by the larger, so that the quotient is at most 1. If the operands
 // were swapped, the angle is adjusted.
@@ -15,13 +15,6 @@ func.func @arctangent_to_polynomial(%y: tensor<1024xf32>, %x: tensor<1024xf32>) 
   return %z : tensor<1024xf32>
 }
 
-// CHECK-LABEL: func.func @arctangent_to_polynomial_not_f64(
-// CHECK: stablehlo.atan2
-func.func @arctangent_to_polynomial_not_f64(%y: tensor<1024xf64>, %x: tensor<1024xf64>) -> tensor<1024xf64> {
-  %z = stablehlo.atan2 %y, %x : tensor<1024xf64>
-  return %z : tensor<1024xf64>
-}
-
 // CHECK-LABEL: func.func @arcsine_to_polynomial(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1024xf32>
 // CHECK: %[[LARGE:[a-z0-9_]+]] = stablehlo.compare GT,
@@ -31,14 +24,6 @@ func.func @arctangent_to_polynomial_not_f64(%y: tensor<1024xf64>, %x: tensor<102
 func.func @arcsine_to_polynomial(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %y = chlo.asin %x : tensor<1024xf32> -> tensor<1024xf32>
   return %y : tensor<1024xf32>
-}
-
-// So few elements that the compile time is not worth it.
-// CHECK-LABEL: func.func @arcsine_to_polynomial_not_few(
-// CHECK: chlo.asin
-func.func @arcsine_to_polynomial_not_few(%x: tensor<31x33xf32>) -> tensor<31x33xf32> {
-  %y = chlo.asin %x : tensor<31x33xf32> -> tensor<31x33xf32>
-  return %y : tensor<31x33xf32>
 }
 
 // CHECK-LABEL: func.func @arccosine_to_polynomial(
@@ -64,6 +49,27 @@ func.func @arccosine_to_polynomial_summed(%x: tensor<1024xf32>) -> tensor<f32> {
   %z = stablehlo.reduce(%y init: %c) applies stablehlo.add across dimensions = [0] : (tensor<1024xf32>, tensor<f32>) -> tensor<f32>
   return %z : tensor<f32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @arctangent_to_polynomial_not_f64(
+// CHECK: stablehlo.atan2
+func.func @arctangent_to_polynomial_not_f64(%y: tensor<1024xf64>, %x: tensor<1024xf64>) -> tensor<1024xf64> {
+  %z = stablehlo.atan2 %y, %x : tensor<1024xf64>
+  return %z : tensor<1024xf64>
+}
+
+// -----
+
+// So few elements that the compile time is not worth it.
+// CHECK-LABEL: func.func @arcsine_to_polynomial_not_few(
+// CHECK: chlo.asin
+func.func @arcsine_to_polynomial_not_few(%x: tensor<31x33xf32>) -> tensor<31x33xf32> {
+  %y = chlo.asin %x : tensor<31x33xf32> -> tensor<31x33xf32>
+  return %y : tensor<31x33xf32>
+}
+
+// -----
 
 // CHECK-LABEL: func.func @arccosine_to_polynomial_not_complex(
 // CHECK: chlo.acos

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // x * x * sqrt(x). The absolute value makes -0.0 positive, and the select avoids NaN for -infinity.
 // CHECK-LABEL: func.func @power_to_products(
@@ -24,15 +24,6 @@ func.func @power_to_products_whole(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %c = stablehlo.constant dense<-4.0> : tensor<f32>
   %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<1024xf32>
   %y = stablehlo.power %x, %b : tensor<1024xf32>
-  return %y : tensor<1024xf32>
-}
-
-// XLA computes x * x * x by itself.
-// CHECK-LABEL: func.func @power_to_products_not_three(
-// CHECK: stablehlo.power
-func.func @power_to_products_not_three(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<1024xf32>
-  %y = stablehlo.power %x, %c : tensor<1024xf32>
   return %y : tensor<1024xf32>
 }
 
@@ -70,13 +61,18 @@ func.func @power_to_polynomials_by_a_third(%x: tensor<256x256xbf16>) -> tensor<2
   return %z : tensor<256x256xbf16>
 }
 
-// XLA runs its own power on more cores, and the polynomials gain too little for few elements.
-// CHECK-LABEL: func.func @power_to_polynomials_not_few(
+// -----
+
+// XLA computes x * x * x by itself.
+// CHECK-LABEL: func.func @power_to_products_not_three(
 // CHECK: stablehlo.power
-func.func @power_to_polynomials_not_few(%x: tensor<16384xf32>, %y: tensor<16384xf32>) -> tensor<16384xf32> {
-  %z = stablehlo.power %x, %y : tensor<16384xf32>
-  return %z : tensor<16384xf32>
+func.func @power_to_products_not_three(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<1024xf32>
+  %y = stablehlo.power %x, %c : tensor<1024xf32>
+  return %y : tensor<1024xf32>
 }
+
+// -----
 
 // Not for integers, which wrap around.
 // CHECK-LABEL: func.func @power_to_polynomials_not_integer(

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // Ten digits of 28 bits hold the largest quotient of two f32 numbers.
 // CHECK-LABEL: func.func @remainder_to_long_division(
@@ -21,22 +21,6 @@ func.func @remainder_to_long_division_by_twelve(%x: tensor<1024xf32>) -> tensor<
   %c = stablehlo.constant dense<12.0> : tensor<1024xf32>
   %z = stablehlo.remainder %x, %c : tensor<1024xf32>
   return %z : tensor<1024xf32>
-}
-
-// XLA calls no library for a power of two.
-// CHECK-LABEL: func.func @remainder_to_long_division_not_power_of_two(
-// CHECK: stablehlo.remainder
-func.func @remainder_to_long_division_not_power_of_two(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %c = stablehlo.constant dense<0.25> : tensor<1024xf32>
-  %z = stablehlo.remainder %x, %c : tensor<1024xf32>
-  return %z : tensor<1024xf32>
-}
-
-// CHECK-LABEL: func.func @remainder_to_long_division_not_integer(
-// CHECK: stablehlo.remainder
-func.func @remainder_to_long_division_not_integer(%x: tensor<1024xi32>, %y: tensor<1024xi32>) -> tensor<1024xi32> {
-  %z = stablehlo.remainder %x, %y : tensor<1024xi32>
-  return %z : tensor<1024xi32>
 }
 
 // -----
@@ -65,4 +49,24 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     %s = stablehlo.add %r, %x : tensor<1024xf32>
     return %r, %s : tensor<1024xf32>, tensor<1024xf32>
   }
+}
+
+// -----
+
+// XLA calls no library for a power of two.
+// CHECK-LABEL: func.func @remainder_to_long_division_not_power_of_two(
+// CHECK: stablehlo.remainder
+func.func @remainder_to_long_division_not_power_of_two(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %c = stablehlo.constant dense<0.25> : tensor<1024xf32>
+  %z = stablehlo.remainder %x, %c : tensor<1024xf32>
+  return %z : tensor<1024xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @remainder_to_long_division_not_integer(
+// CHECK: stablehlo.remainder
+func.func @remainder_to_long_division_not_integer(%x: tensor<1024xi32>, %y: tensor<1024xi32>) -> tensor<1024xi32> {
+  %z = stablehlo.remainder %x, %y : tensor<1024xi32>
+  return %z : tensor<1024xi32>
 }

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // The first guess is the upper half of the bits divided by 3.
 // CHECK-LABEL: func.func @cube_root_to_iteration(
@@ -13,6 +13,8 @@ func.func @cube_root_to_iteration(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %y = stablehlo.cbrt %x : tensor<1024xf32>
   return %y : tensor<1024xf32>
 }
+
+// -----
 
 // So few elements that the compile time is not worth it.
 // CHECK-LABEL: func.func @cube_root_to_iteration_not_few(

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'elementary{always=true}' --split-input-file | FileCheck %s
 
 // Seven products give the argument in revolutions. Half revolutions are subtracted, and their
 // parity gives the sign.
@@ -41,31 +41,6 @@ func.func @sine_to_polynomial_used_twice(%x: tensor<65536xf32>) -> (tensor<65536
   return %y, %z : tensor<65536xf32>, tensor<65536xf32>
 }
 
-// So few elements that XLA would run the formula on one core.
-// CHECK-LABEL: func.func @sine_to_polynomial_not_few(
-// CHECK: stablehlo.sine
-func.func @sine_to_polynomial_not_few(%x: tensor<65535xf32>) -> tensor<65535xf32> {
-  %y = stablehlo.sine %x : tensor<65535xf32>
-  return %y : tensor<65535xf32>
-}
-
-// f64 has no wider type for exact products.
-// CHECK-LABEL: func.func @sine_to_polynomial_not_f64(
-// CHECK: stablehlo.sine
-func.func @sine_to_polynomial_not_f64(%x: tensor<65536xf64>) -> tensor<65536xf64> {
-  %y = stablehlo.sine %x : tensor<65536xf64>
-  return %y : tensor<65536xf64>
-}
-
-// One sine for each row: XLA computes it once, outside of the vectorized loop.
-// CHECK-LABEL: func.func @sine_to_polynomial_not_spread(
-// CHECK: stablehlo.sine
-func.func @sine_to_polynomial_not_spread(%x: tensor<65536xf32>) -> tensor<65536x2xf32> {
-  %y = stablehlo.sine %x : tensor<65536xf32>
-  %z = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<65536xf32>) -> tensor<65536x2xf32>
-  return %z : tensor<65536x2xf32>
-}
-
 // A cosine is a sine a quarter of a revolution further.
 // CHECK-LABEL: func.func @cosine_to_polynomial(
 // CHECK: %[[QUARTER:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e-01> : tensor<65536xf64>
@@ -77,13 +52,6 @@ func.func @cosine_to_polynomial(%x: tensor<65536xf32>) -> tensor<65536xf32> {
   return %y : tensor<65536xf32>
 }
 
-// CHECK-LABEL: func.func @cosine_to_polynomial_not_dynamic(
-// CHECK: stablehlo.cosine
-func.func @cosine_to_polynomial_not_dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
-  %y = stablehlo.cosine %x : tensor<?xf32>
-  return %y : tensor<?xf32>
-}
-
 // The whole quarter revolutions are subtracted. If their number is odd, the result is the negative
 // inverse of the quotient.
 // CHECK-LABEL: func.func @tangent_to_polynomials(
@@ -93,14 +61,6 @@ func.func @cosine_to_polynomial_not_dynamic(%x: tensor<?xf32>) -> tensor<?xf32> 
 func.func @tangent_to_polynomials(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %y = stablehlo.tan %x : tensor<1024xf32>
   return %y : tensor<1024xf32>
-}
-
-// The tangent of complex numbers needs other formulas.
-// CHECK-LABEL: func.func @tangent_to_polynomials_not_complex(
-// CHECK: stablehlo.tan
-func.func @tangent_to_polynomials_not_complex(%x: tensor<1024xcomplex<f32>>) -> tensor<1024xcomplex<f32>> {
-  %y = stablehlo.tan %x : tensor<1024xcomplex<f32>>
-  return %y : tensor<1024xcomplex<f32>>
 }
 
 // -----
@@ -121,4 +81,44 @@ func.func @sine_to_polynomial_put_together(%x: tensor<4096x3xf32>, %w: tensor<40
   %c = stablehlo.cosine %a : tensor<4096x24xf32>
   %r = stablehlo.concatenate %x, %s, %c, dim = 1 : (tensor<4096x3xf32>, tensor<4096x24xf32>, tensor<4096x24xf32>) -> tensor<4096x51xf32>
   return %r : tensor<4096x51xf32>
+}
+
+// -----
+
+// f64 has no wider type for exact products.
+// CHECK-LABEL: func.func @sine_to_polynomial_not_f64(
+// CHECK: stablehlo.sine
+func.func @sine_to_polynomial_not_f64(%x: tensor<65536xf64>) -> tensor<65536xf64> {
+  %y = stablehlo.sine %x : tensor<65536xf64>
+  return %y : tensor<65536xf64>
+}
+
+// -----
+
+// One sine for each row: XLA computes it once, outside of the vectorized loop.
+// CHECK-LABEL: func.func @sine_to_polynomial_not_spread(
+// CHECK: stablehlo.sine
+func.func @sine_to_polynomial_not_spread(%x: tensor<65536xf32>) -> tensor<65536x2xf32> {
+  %y = stablehlo.sine %x : tensor<65536xf32>
+  %z = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<65536xf32>) -> tensor<65536x2xf32>
+  return %z : tensor<65536x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @cosine_to_polynomial_not_dynamic(
+// CHECK: stablehlo.cosine
+func.func @cosine_to_polynomial_not_dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = stablehlo.cosine %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// The tangent of complex numbers needs other formulas.
+// CHECK-LABEL: func.func @tangent_to_polynomials_not_complex(
+// CHECK: stablehlo.tan
+func.func @tangent_to_polynomials_not_complex(%x: tensor<1024xcomplex<f32>>) -> tensor<1024xcomplex<f32>> {
+  %y = stablehlo.tan %x : tensor<1024xcomplex<f32>>
+  return %y : tensor<1024xcomplex<f32>>
 }

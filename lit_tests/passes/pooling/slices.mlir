@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p pooling --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'pooling{always=true}' --split-input-file | FileCheck %s
 
 // Max pooling as flax and keras write it: two slices along each dimension, and no other ops.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices(
@@ -39,18 +39,6 @@ func.func @window_of_any_order_to_slices_initial_value(%x: tensor<5xi32>, %init:
   return %y : tensor<5xi32>
 }
 
-// XLA skips padding, and StableHLO adds the initial value for each element of it.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_padded_sum(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_padded_sum(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
-  %y = "stablehlo.reduce_window"(%x, %init) <{base_dilations = array<i64: 2>, padding = dense<[[2, 1]]> : tensor<1x2xi64>, window_dilations = array<i64: 3>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-    %m = stablehlo.add %a, %b : tensor<i32>
-    stablehlo.return %m : tensor<i32>
-  }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
-  return %y : tensor<5xi32>
-}
-
 // The longest overlapping window of two dimensions.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_longest_overlapping(
 // CHECK-COUNT-62: stablehlo.maximum
@@ -63,19 +51,6 @@ func.func @window_of_any_order_to_slices_longest_overlapping(%x: tensor<33x33xf3
     %m = stablehlo.maximum %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
   }) : (tensor<33x33xf32>, tensor<f32>) -> tensor<2x2xf32>
-  return %y : tensor<2x2xf32>
-}
-
-// One longer in each dimension: more ops to compile.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_overlapping(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_longer_overlapping(%x: tensor<34x34xf32>) -> tensor<2x2xf32> {
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 33, 33>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<34x34xf32>, tensor<f32>) -> tensor<2x2xf32>
   return %y : tensor<2x2xf32>
 }
 
@@ -94,19 +69,6 @@ func.func @window_of_any_order_to_slices_longest_one_dimensional(%x: tensor<9x3x
   return %y : tensor<6x3xf32>
 }
 
-// One longer: XLA is faster.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_one_dimensional(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_longer_one_dimensional(%x: tensor<9x3xf32>) -> tensor<5x3xf32> {
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 5, 1>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<9x3xf32>, tensor<f32>) -> tensor<5x3xf32>
-  return %y : tensor<5x3xf32>
-}
-
 // The longest window that does not overlap its neighbors.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_longest_adjacent(
 // CHECK-COUNT-7: stablehlo.maximum
@@ -120,57 +82,6 @@ func.func @window_of_any_order_to_slices_longest_adjacent(%x: tensor<16x3xf32>) 
     stablehlo.return %m : tensor<f32>
   }) : (tensor<16x3xf32>, tensor<f32>) -> tensor<2x3xf32>
   return %y : tensor<2x3xf32>
-}
-
-// One longer: XLA is faster.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_adjacent(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_longer_adjacent(%x: tensor<18x3xf32>) -> tensor<2x3xf32> {
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 9, 1>, window_strides = array<i64: 9, 1>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<18x3xf32>, tensor<f32>) -> tensor<2x3xf32>
-  return %y : tensor<2x3xf32>
-}
-
-// Complex numbers may be unordered, so the order of the operands matters.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_complex(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_complex(%x: tensor<6xcomplex<f32>>, %init: tensor<complex<f32>>) -> tensor<5xcomplex<f32>> {
-  %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 2>}> ({
-  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
-    %m = stablehlo.maximum %a, %b : tensor<complex<f32>>
-    stablehlo.return %m : tensor<complex<f32>>
-  }) : (tensor<6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<5xcomplex<f32>>
-  return %y : tensor<5xcomplex<f32>>
-}
-
-// A running maximum is rewritten by `scans`.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_running(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_running(%x: tensor<6xf32>) -> tensor<6xf32> {
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[5, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 6>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
-  return %y : tensor<6xf32>
-}
-
-// The batch size is unknown, so no static slice of it can be written.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_dynamic(
-// CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_dynamic(%x: tensor<?x6xf32>) -> tensor<?x3xf32> {
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<?x6xf32>, tensor<f32>) -> tensor<?x3xf32>
-  return %y : tensor<?x3xf32>
 }
 
 // -----
@@ -229,47 +140,6 @@ func.func @large_window_sum_to_slices(%x: tensor<8x8xf32>) -> tensor<3x3xf32> {
   return %y : tensor<3x3xf32>
 }
 
-// The windows are long in both dimensions: XLA's loop compiles faster and is kept.
-// CHECK-LABEL: func.func @large_window_sum_to_slices_not_very_large(
-// CHECK: stablehlo.reduce_window
-func.func @large_window_sum_to_slices_not_very_large(%x: tensor<40x40xf32>) -> tensor<2x2xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 39, 39>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<40x40xf32>, tensor<f32>) -> tensor<2x2xf32>
-  return %y : tensor<2x2xf32>
-}
-
-// Windows of 5 in a row: XLA's loop is as fast.
-// CHECK-LABEL: func.func @window_sum_to_slices_not_long(
-// CHECK: stablehlo.reduce_window
-func.func @window_sum_to_slices_not_long(%x: tensor<1x12x2xf32>) -> tensor<1x8x2xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 5, 1>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<1x12x2xf32>, tensor<f32>) -> tensor<1x8x2xf32>
-  return %y : tensor<1x8x2xf32>
-}
-
-// The gradient of a sum over an image: padding broadcasts one element, which XLA recognizes.
-// CHECK-LABEL: func.func @window_sum_to_slices_not_one_element(
-// CHECK: stablehlo.reduce_window
-func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2x4xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %one = stablehlo.constant dense<1.0> : tensor<f32>
-  %p = stablehlo.pad %y, %one, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x7xf32>
-  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 4>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<2x7xf32>, tensor<f32>) -> tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
-}
-
 // -----
 
 // The gradient of an average over disjoint windows of 2. The operand had 5 elements.
@@ -289,22 +159,6 @@ func.func @window_of_dilated_to_broadcast(%dy: tensor<3x2xf32>) -> tensor<3x5xf3
     %m = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
   }) : (tensor<3x6xf32>, tensor<f32>) -> tensor<3x5xf32>
-  return %r : tensor<3x5xf32>
-}
-
-// Windows of 3 at stride 2 overlap: some elements are sums of two.
-// CHECK-LABEL: func.func @window_of_dilated_to_broadcast_not_overlapping(
-// CHECK-NOT: stablehlo.reshape
-// CHECK: stablehlo.add
-// CHECK: return
-func.func @window_of_dilated_to_broadcast_not_overlapping(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %p = stablehlo.pad %dy, %zero, low = [0, 2], high = [0, 2], interior = [0, 1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x7xf32>
-  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 3>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<3x7xf32>, tensor<f32>) -> tensor<3x5xf32>
   return %r : tensor<3x5xf32>
 }
 
@@ -350,6 +204,131 @@ func.func @general_window_to_slices_one_operand(%x: tensor<5xi32>, %init: tensor
   return %r : tensor<4xi32>
 }
 
+// -----
+
+// XLA skips padding, and StableHLO adds the initial value for each element of it.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_padded_sum(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_padded_sum(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{base_dilations = array<i64: 2>, padding = dense<[[2, 1]]> : tensor<1x2xi64>, window_dilations = array<i64: 3>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+  return %y : tensor<5xi32>
+}
+
+// -----
+
+// One longer in each dimension: more ops to compile.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_overlapping(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_longer_overlapping(%x: tensor<34x34xf32>) -> tensor<2x2xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 33, 33>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<34x34xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
+// Complex numbers may be unordered, so the order of the operands matters.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_complex(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_complex(%x: tensor<6xcomplex<f32>>, %init: tensor<complex<f32>>) -> tensor<5xcomplex<f32>> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %m = stablehlo.maximum %a, %b : tensor<complex<f32>>
+    stablehlo.return %m : tensor<complex<f32>>
+  }) : (tensor<6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<5xcomplex<f32>>
+  return %y : tensor<5xcomplex<f32>>
+}
+
+// -----
+
+// A running maximum is rewritten by `scans`.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_running(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_running(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[5, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 6>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %y : tensor<6xf32>
+}
+
+// -----
+
+// The batch size is unknown, so no static slice of it can be written.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_dynamic(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_dynamic(%x: tensor<?x6xf32>) -> tensor<?x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<?x6xf32>, tensor<f32>) -> tensor<?x3xf32>
+  return %y : tensor<?x3xf32>
+}
+
+// -----
+
+// The windows are long in both dimensions: XLA's loop compiles faster and is kept.
+// CHECK-LABEL: func.func @large_window_sum_to_slices_not_very_large(
+// CHECK: stablehlo.reduce_window
+func.func @large_window_sum_to_slices_not_very_large(%x: tensor<40x40xf32>) -> tensor<2x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 39, 39>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<40x40xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
+// The gradient of a sum over an image: padding broadcasts one element, which XLA recognizes.
+// CHECK-LABEL: func.func @window_sum_to_slices_not_one_element(
+// CHECK: stablehlo.reduce_window
+func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %p = stablehlo.pad %y, %one, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x7xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 4>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x7xf32>, tensor<f32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// -----
+
+// Windows of 3 at stride 2 overlap: some elements are sums of two.
+// CHECK-LABEL: func.func @window_of_dilated_to_broadcast_not_overlapping(
+// CHECK-NOT: stablehlo.reshape
+// CHECK: stablehlo.add
+// CHECK: return
+func.func @window_of_dilated_to_broadcast_not_overlapping(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %dy, %zero, low = [0, 2], high = [0, 2], interior = [0, 1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x7xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<3x7xf32>, tensor<f32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
+
+// -----
+
 // XLA skips padding, and StableHLO gives the initial value to the body for each element of it.
 // CHECK-LABEL: func.func @general_window_to_slices_not_padded(
 // CHECK: stablehlo.reduce_window
@@ -362,6 +341,8 @@ func.func @general_window_to_slices_not_padded(%x: tensor<5xi32>, %init: tensor<
   }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
   return %r : tensor<5xi32>
 }
+
+// -----
 
 // 26 positions: the body would be compiled as many times.
 // CHECK-LABEL: func.func @general_window_to_slices_not_many(

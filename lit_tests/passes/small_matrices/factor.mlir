@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p small-matrices | FileCheck %s
+// RUN: %jxc opt %s -p 'small-matrices{always=true}' | FileCheck %s
 
 // As `lax.linalg.cholesky` writes it. The second column is reduced by the product of the first.
 // CHECK-LABEL: func.func @small_cholesky_to_columns(
@@ -137,45 +137,6 @@ func.func @small_cholesky_to_columns_more_pairs(%d: tensor<999x1x1xf64>, %o: ten
   return %r, %l#1 : tensor<999x2x2xf64>, tensor<999xi32>
 }
 
-// For few matrices, the LAPACK calls are as fast; so they are for large matrices.
-// CHECK-LABEL: func.func @small_cholesky_to_columns_not_worth_it(
-// CHECK-NEXT: stablehlo.custom_call
-// CHECK-NEXT: stablehlo.custom_call
-func.func @small_cholesky_to_columns_not_worth_it(%x: tensor<3x2x2xf32>, %y: tensor<64x7x7xf32>) -> (tensor<3xi32>, tensor<64xi32>) {
-  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3xi32>)
-  %m:2 = stablehlo.custom_call @lapack_spotrf_ffi(%y) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x7x7xf32>) -> (tensor<64x7x7xf32>, tensor<64xi32>)
-  return %l#1, %m#1 : tensor<3xi32>, tensor<64xi32>
-}
-
-// Calls that JAX never writes: the upper triangle, row-major layout, a 64-bit result for the
-// failure.
-// CHECK-LABEL: func.func @small_cholesky_to_columns_not_as_jax_calls(
-// CHECK-NEXT: stablehlo.custom_call
-// CHECK-NEXT: stablehlo.custom_call
-// CHECK-NEXT: stablehlo.custom_call
-func.func @small_cholesky_to_columns_not_as_jax_calls(%x: tensor<64x2x2xf32>) -> (tensor<64xi32>, tensor<64xi32>, tensor<64xi64>) {
-  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 85 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
-  %m:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
-  %n:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi64>)
-  return %l#1, %m#1, %n#1 : tensor<64xi32>, tensor<64xi32>, tensor<64xi64>
-}
-
-// The factor is used without a mask, so the values that LAPACK leaves after a failure are visible.
-// CHECK-LABEL: func.func @small_cholesky_to_columns_not_unmasked(
-// CHECK-NEXT: stablehlo.custom_call
-func.func @small_cholesky_to_columns_not_unmasked(%x: tensor<64x2x2xf32>) -> tensor<64x2x2xf32> {
-  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
-  return %l#0 : tensor<64x2x2xf32>
-}
-
-// A call with an annotation is kept.
-// CHECK-LABEL: func.func @small_cholesky_to_columns_not_annotated(
-// CHECK-NEXT: stablehlo.custom_call
-func.func @small_cholesky_to_columns_not_annotated(%x: tensor<64x2x2xf32>) -> tensor<64xi32> {
-  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, mhlo.sharding = "{replicated}", operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
-  return %l#1 : tensor<64xi32>
-}
-
 // A lower triangle and two right-hand sides.
 // CHECK-LABEL: func.func @small_triangular_solve_to_substitution(
 // CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<64x2x3xf32>
@@ -217,12 +178,33 @@ func.func @small_triangular_solve_to_substitution_letters(%a: tensor<64x2x2xf64>
   return %x : tensor<64x3x2xf64>
 }
 
-// With many right-hand sides, trsm is faster.
-// CHECK-LABEL: func.func @small_triangular_solve_to_substitution_not_many(
+// Calls that JAX never writes: the upper triangle, row-major layout, a 64-bit result for the
+// failure.
+// CHECK-LABEL: func.func @small_cholesky_to_columns_not_as_jax_calls(
 // CHECK-NEXT: stablehlo.custom_call
-func.func @small_triangular_solve_to_substitution_not_many(%a: tensor<64x4x4xf32>, %b: tensor<64x4x9xf32>) -> tensor<64x4x9xf32> {
-  %x = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<64x4x4xf32>, tensor<64x4x9xf32>) -> tensor<64x4x9xf32>
-  return %x : tensor<64x4x9xf32>
+// CHECK-NEXT: stablehlo.custom_call
+// CHECK-NEXT: stablehlo.custom_call
+func.func @small_cholesky_to_columns_not_as_jax_calls(%x: tensor<64x2x2xf32>) -> (tensor<64xi32>, tensor<64xi32>, tensor<64xi64>) {
+  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 85 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
+  %m:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
+  %n:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi64>)
+  return %l#1, %m#1, %n#1 : tensor<64xi32>, tensor<64xi32>, tensor<64xi64>
+}
+
+// The factor is used without a mask, so the values that LAPACK leaves after a failure are visible.
+// CHECK-LABEL: func.func @small_cholesky_to_columns_not_unmasked(
+// CHECK-NEXT: stablehlo.custom_call
+func.func @small_cholesky_to_columns_not_unmasked(%x: tensor<64x2x2xf32>) -> tensor<64x2x2xf32> {
+  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[0]> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
+  return %l#0 : tensor<64x2x2xf32>
+}
+
+// A call with an annotation is kept.
+// CHECK-LABEL: func.func @small_cholesky_to_columns_not_annotated(
+// CHECK-NEXT: stablehlo.custom_call
+func.func @small_cholesky_to_columns_not_annotated(%x: tensor<64x2x2xf32>) -> tensor<64xi32> {
+  %l:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, mhlo.sharding = "{replicated}", operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<64x2x2xf32>) -> (tensor<64x2x2xf32>, tensor<64xi32>)
+  return %l#1 : tensor<64xi32>
 }
 
 // Complex matrices, and a flag that BLAS does not define.

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p small-matrices | FileCheck %s
+// RUN: %jxc opt %s -p 'small-matrices{always=true}' | FileCheck %s
 
 // As `jnp.matmul` writes it: four columns of x times rows of y, added up from 0.0.
 // CHECK-LABEL: func.func @small_product_to_multiply_add(
@@ -51,23 +51,39 @@ func.func @small_product_to_multiply_add_short(%x: tensor<64x8x2xf32>, %y: tenso
   return %r : tensor<64x8x2xf32>
 }
 
-// XLA would fuse the whole product into the reduction, which is slower.
-// CHECK-LABEL: func.func @small_product_to_multiply_add_not_reduced(
-// CHECK-NEXT: stablehlo.dot_general
-func.func @small_product_to_multiply_add_not_reduced(%x: tensor<64x8x2xf32>, %y: tensor<64x2x2xf32>) -> tensor<64x8xf32> {
-  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<64x8x2xf32>, tensor<64x2x2xf32>) -> tensor<64x8x2xf32>
-  %e = stablehlo.tanh %r : tensor<64x8x2xf32>
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<64x8x2xf32>, tensor<f32>) -> tensor<64x8xf32>
-  return %s : tensor<64x8xf32>
+// A rotation of points with three coordinates.
+// CHECK-LABEL: func.func @tall_product_to_multiply_add(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1000x3xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x3xf32>
+// CHECK: stablehlo.slice %[[X]] [0:1000, 0:1]
+// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [0] : (tensor<1000xf32>) -> tensor<1000x2xf32>
+// CHECK: stablehlo.slice %[[Y]] [0:2, 0:1]
+// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [1] : (tensor<2xf32>) -> tensor<1000x2xf32>
+// CHECK-NOT: stablehlo.dot_general
+// CHECK: return
+func.func @tall_product_to_multiply_add(%x: tensor<1000x3xf32>, %y: tensor<2x3xf32>) -> tensor<1000x2xf32> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [1] : (tensor<1000x3xf32>, tensor<2x3xf32>) -> tensor<1000x2xf32>
+  return %r : tensor<1000x2xf32>
 }
 
-// For a large batch, XLA's loops over all products are as fast.
-// CHECK-LABEL: func.func @small_product_to_multiply_add_not_smaller(
-// CHECK-NEXT: stablehlo.dot_general
-func.func @small_product_to_multiply_add_not_smaller(%x: tensor<900x3x3xf32>, %y: tensor<900x3x3xf32>) -> tensor<900x3x3xf32> {
-  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<900x3x3xf32>, tensor<900x3x3xf32>) -> tensor<900x3x3xf32>
-  return %r : tensor<900x3x3xf32>
+// CHECK-LABEL: func.func @tall_product_to_multiply_add_f64(
+// CHECK-NOT: stablehlo.dot_general
+// CHECK: return
+func.func @tall_product_to_multiply_add_f64(%x: tensor<1024x2xf64>, %y: tensor<2x4xf64>) -> tensor<1024x4xf64> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1024x2xf64>, tensor<2x4xf64>) -> tensor<1024x4xf64>
+  return %r : tensor<1024x4xf64>
+}
+
+// `x.T @ y`: the rows of x are added, each multiplied by an element of y.
+// CHECK-LABEL: func.func @transposed_matrix_by_vector(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1000x16xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<1000xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[Y]], %[[X]], contracting_dims = [0] x [0], precision = [HIGHEST, DEFAULT]
+// CHECK-NEXT: return %[[R]]
+func.func @transposed_matrix_by_vector(%x: tensor<1000x16xf32>, %y: tensor<1000xf32>) -> tensor<16xf32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<1000x16xf32>) -> tensor<16x1000xf32>
+  %r = stablehlo.dot_general %t, %y, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<16x1000xf32>, tensor<1000xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
 }
 
 // Products of a matrix and a vector: no gain.
@@ -76,14 +92,6 @@ func.func @small_product_to_multiply_add_not_smaller(%x: tensor<900x3x3xf32>, %y
 func.func @small_product_to_multiply_add_not_vectors(%x: tensor<3x6x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x6xf32> {
   %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<3x6x4xf32>, tensor<3x4xf32>) -> tensor<3x6xf32>
   return %r : tensor<3x6xf32>
-}
-
-// A single 4x4 product takes almost no time.
-// CHECK-LABEL: func.func @small_product_to_multiply_add_not_alone(
-// CHECK-NEXT: stablehlo.dot_general
-func.func @small_product_to_multiply_add_not_alone(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
 }
 
 // 16-bit products are summed in f32, which costs more than it saves.
@@ -109,65 +117,12 @@ func.func @small_product_to_multiply_add_not_dynamic(%x: tensor<?x4x4xf32>, %y: 
   return %r : tensor<?x4x4xf32>
 }
 
-// A rotation of points with three coordinates.
-// CHECK-LABEL: func.func @tall_product_to_multiply_add(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1000x3xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x3xf32>
-// CHECK: stablehlo.slice %[[X]] [0:1000, 0:1]
-// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [0] : (tensor<1000xf32>) -> tensor<1000x2xf32>
-// CHECK: stablehlo.slice %[[Y]] [0:2, 0:1]
-// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [1] : (tensor<2xf32>) -> tensor<1000x2xf32>
-// CHECK-NOT: stablehlo.dot_general
-// CHECK: return
-func.func @tall_product_to_multiply_add(%x: tensor<1000x3xf32>, %y: tensor<2x3xf32>) -> tensor<1000x2xf32> {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [1] : (tensor<1000x3xf32>, tensor<2x3xf32>) -> tensor<1000x2xf32>
-  return %r : tensor<1000x2xf32>
-}
-
-// CHECK-LABEL: func.func @tall_product_to_multiply_add_f64(
-// CHECK-NOT: stablehlo.dot_general
-// CHECK: return
-func.func @tall_product_to_multiply_add_f64(%x: tensor<1024x2xf64>, %y: tensor<2x4xf64>) -> tensor<1024x4xf64> {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1024x2xf64>, tensor<2x4xf64>) -> tensor<1024x4xf64>
-  return %r : tensor<1024x4xf64>
-}
-
 // Each column of x is contiguous, and XLA vectorizes along it.
 // CHECK-LABEL: func.func @tall_product_to_multiply_add_not_columns(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @tall_product_to_multiply_add_not_columns(%x: tensor<3x1000xf32>, %y: tensor<3x2xf32>) -> tensor<1000x2xf32> {
   %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<3x1000xf32>, tensor<3x2xf32>) -> tensor<1000x2xf32>
   return %r : tensor<1000x2xf32>
-}
-
-// With five terms, XLA is fast.
-// CHECK-LABEL: func.func @tall_product_to_multiply_add_not_many_terms(
-// CHECK-NEXT: stablehlo.dot_general
-func.func @tall_product_to_multiply_add_not_many_terms(%x: tensor<1000x5xf32>, %y: tensor<5x2xf32>) -> tensor<1000x2xf32> {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1000x5xf32>, tensor<5x2xf32>) -> tensor<1000x2xf32>
-  return %r : tensor<1000x2xf32>
-}
-
-// A sum follows: XLA would fuse the product into the reduction.
-// CHECK-LABEL: func.func @tall_product_to_multiply_add_not_reduced(
-// CHECK-NEXT: stablehlo.dot_general
-func.func @tall_product_to_multiply_add_not_reduced(%x: tensor<1000x2xf32>, %y: tensor<2x2xf32>) -> tensor<1000xf32> {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1000x2xf32>, tensor<2x2xf32>) -> tensor<1000x2xf32>
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %s = stablehlo.reduce(%r init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<1000x2xf32>, tensor<f32>) -> tensor<1000xf32>
-  return %s : tensor<1000xf32>
-}
-
-// `x.T @ y`: the rows of x are added, each multiplied by an element of y.
-// CHECK-LABEL: func.func @transposed_matrix_by_vector(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1000x16xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<1000xf32>
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[Y]], %[[X]], contracting_dims = [0] x [0], precision = [HIGHEST, DEFAULT]
-// CHECK-NEXT: return %[[R]]
-func.func @transposed_matrix_by_vector(%x: tensor<1000x16xf32>, %y: tensor<1000xf32>) -> tensor<16xf32> {
-  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<1000x16xf32>) -> tensor<16x1000xf32>
-  %r = stablehlo.dot_general %t, %y, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<16x1000xf32>, tensor<1000xf32>) -> tensor<16xf32>
-  return %r : tensor<16xf32>
 }
 
 // The matrix has the layout that XLA handles well.
@@ -184,4 +139,15 @@ func.func @transposed_matrix_by_vector_not_rows(%x: tensor<16x1000xf32>, %y: ten
 func.func @transposed_matrix_by_vector_not_few_columns(%x: tensor<1000x4xf32>, %y: tensor<1000xf32>) -> tensor<4xf32> {
   %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<1000x4xf32>, tensor<1000xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
+}
+
+// XLA would fuse the whole product into the reduction, which is slower.
+// CHECK-LABEL: func.func @small_product_to_multiply_add_not_reduced(
+// CHECK-NEXT: stablehlo.dot_general
+func.func @small_product_to_multiply_add_not_reduced(%x: tensor<64x8x2xf32>, %y: tensor<64x2x2xf32>) -> tensor<64x8xf32> {
+  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<64x8x2xf32>, tensor<64x2x2xf32>) -> tensor<64x8x2xf32>
+  %e = stablehlo.tanh %r : tensor<64x8x2xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<64x8x2xf32>, tensor<f32>) -> tensor<64x8xf32>
+  return %s : tensor<64x8xf32>
 }

@@ -1,0 +1,106 @@
+// RUN: %jxc opt %s -p elementary,pooling,reductions,small-matrices --split-input-file | FileCheck %s
+
+// What the gate decides by the shipped prices, a rewrite that pays and one that does not.
+
+// CHECK-LABEL: func.func @sum_of_many_rows(
+// CHECK-NOT: stablehlo.reduce(
+// CHECK: return
+func.func @sum_of_many_rows(%x: tensor<20000x3xf32>) -> tensor<20000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<20000x3xf32>, tensor<f32>) -> tensor<20000xf32>
+  return %r : tensor<20000xf32>
+}
+
+// -----
+
+// It would save a fraction of a microsecond.
+// CHECK-LABEL: func.func @sum_of_few_rows(
+// CHECK: stablehlo.reduce(
+func.func @sum_of_few_rows(%x: tensor<100x3xf32>) -> tensor<100xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3xf32>, tensor<f32>) -> tensor<100xf32>
+  return %r : tensor<100xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @sine_of_many(
+// CHECK-NOT: stablehlo.sine
+// CHECK: return
+func.func @sine_of_many(%x: tensor<1000000xf32>) -> tensor<1000000xf32> {
+  %y = stablehlo.sine %x : tensor<1000000xf32>
+  return %y : tensor<1000000xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @sine_of_few(
+// CHECK: stablehlo.sine
+func.func @sine_of_few(%x: tensor<1100xf32>) -> tensor<1100xf32> {
+  %y = stablehlo.sine %x : tensor<1100xf32>
+  return %y : tensor<1100xf32>
+}
+
+// -----
+
+// In a loop of 1000 iterations it pays to compile the formula.
+// CHECK-LABEL: func.func @tangent_in_a_loop(
+// CHECK-NOT: stablehlo.tan
+// CHECK: return
+func.func @tangent_in_a_loop(%x: tensor<1100xf32>) -> tensor<1100xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<1000> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<1100xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %z = stablehlo.tan %y : tensor<1100xf32>
+    stablehlo.return %next, %z : tensor<i32>, tensor<1100xf32>
+  }
+  return %0#1 : tensor<1100xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @tangent_alone(
+// CHECK: stablehlo.tan
+func.func @tangent_alone(%x: tensor<1100xf32>) -> tensor<1100xf32> {
+  %y = stablehlo.tan %x : tensor<1100xf32>
+  return %y : tensor<1100xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @many_small_products(
+// CHECK-NOT: stablehlo.dot_general
+// CHECK: return
+func.func @many_small_products(%x: tensor<1000x4x4xf32>, %y: tensor<1000x4x4xf32>) -> tensor<1000x4x4xf32> {
+  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<1000x4x4xf32>, tensor<1000x4x4xf32>) -> tensor<1000x4x4xf32>
+  return %r : tensor<1000x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @small_product_alone(
+// CHECK: stablehlo.dot_general
+func.func @small_product_alone(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @window_of_few(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_few(%x: tensor<9x3xf32>) -> tensor<5x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 5, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<9x3xf32>, tensor<f32>) -> tensor<5x3xf32>
+  return %y : tensor<5x3xf32>
+}
