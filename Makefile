@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests docs/site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench dist dist-test clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench regret dist dist-test clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,9 @@ format: $(VENV)/.dev ## format the code
 docs: $(VENV)/.dev ## build the documentation into build/site
 	rm -rf build/site build/doctrees
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs/site . build/site -d build/doctrees
+
+regret: $(VENV)/.dev ## measure what the prices of rewrites cost on random programs: two minutes
+	JAX_PLATFORMS=cpu $(BIN)/python benchmarks/regret.py
 
 bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py

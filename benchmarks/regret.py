@@ -1,0 +1,326 @@
+"""How much time the gate's decisions lose: `make regret`.
+
+    python benchmarks/regret.py [--only FAMILY] [--sites N] [--save DIR] [--against DIR]
+
+Each site is a small program that some priced rules can rewrite. It runs at O2 as the gate decides,
+with these rules always carried out, and never. Its regret is the time of the first divided by the
+time of the fastest. Shapes are drawn at random: no rate was fitted on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import jxc
+from jxc.backend.timing import interleave
+from jxc.ir.io import read_module
+from jxc.pipeline import make_pipeline, our_passes
+from jxc.rewrite import PassContext
+from jxc.rewrite.actions import observe_rewrites
+
+CALLS = PassContext().calls
+Site = tuple[str, Callable[..., Any], Sequence[Any]]
+
+
+def _array(*shape: int) -> jax.Array:
+    data = np.random.default_rng(math.prod(shape)).normal(size=shape)
+    return jnp.asarray(data.astype(np.float32))
+
+
+def _around(rng: random.Random, function: Callable[..., Any]) -> tuple[str, Callable[..., Any]]:
+    """The function, perhaps with elementwise ops before it and after it."""
+    before, after = rng.choice(["", "", "tanh", "scale"]), rng.choice(["", "", "exp", "scale"])
+    ops: dict[str, Callable[[Any], Any]] = {
+        "": lambda x: x,
+        "tanh": jnp.tanh,
+        "exp": lambda x: jnp.exp(-x),
+        "scale": lambda x: x * 2 + 1,
+    }
+
+    def program(x: Any, *rest: Any) -> Any:
+        return ops[after](function(ops[before](x), *rest))
+
+    return f"{before or '-'} {after or '-'}", program
+
+
+def _size(rng: random.Random, least: int, most: int) -> int:
+    return round(math.exp(rng.uniform(math.log(least), math.log(most))))
+
+
+def reductions(rng: random.Random) -> Site:
+    kind = rng.choice(["sum", "max", "min", "sum", "softmax", "argmax", "dot", "normalize"])
+    few = rng.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 24, 64])
+    rest = _size(rng, 64, 2**19)
+    inner = rng.choice([1, 1, 1, 2, 3, 8, 32, 200])
+    shape, axis = [(rest, few), -1] if inner == 1 else [(max(rest // inner, 1), few, inner), 1]
+    if rng.random() < 0.2:
+        shape, axis = (few, rest), 0
+    functions: dict[str, Callable[..., Any]] = {
+        "sum": lambda x: x.sum(axis),
+        "max": lambda x: x.max(axis),
+        "min": lambda x: x.min(axis),
+        "softmax": lambda x: jax.nn.softmax(x, axis),
+        "normalize": lambda x: x / jnp.sqrt((x * x).sum(axis, keepdims=True) + 1),
+        "argmax": lambda x: x.argmax(axis),
+        "dot": lambda x, v: (x * v).sum(-1),
+    }
+    args = [_array(*shape)]
+    if kind == "dot":
+        shape = (_size(rng, 8, 2048), _size(rng, 8, 1024))
+        args = [_array(*shape), _array(shape[-1])]
+    around, program = _around(rng, functions[kind])
+    return f"{kind} {shape} {axis} {around}", program, args
+
+
+def pooling(rng: random.Random) -> Site:
+    batch, size, features = rng.choice([1, 2, 8, 16]), _size(rng, 7, 80), _size(rng, 1, 128)
+    window, stride = rng.choice([2, 3, 4, 5, 7]), rng.choice([1, 2, 3])
+    window = min(window, size)
+    kind = rng.choice(["max", "average", "max gradient", "average gradient", "one"])
+    init, combine = (-jnp.inf, lax.max) if "max" in kind else (0.0, lax.add)
+    padding = rng.choice(["SAME", "VALID"])
+
+    def pool(x: Any) -> Any:
+        extents, strides = (1, window, window, 1), (1, stride, stride, 1)
+        return lax.reduce_window(x, init, combine, extents, strides, padding)
+
+    if kind == "one":
+        length = _size(rng, 64, 1 << 18)
+
+        def along(x: Any) -> Any:
+            return lax.reduce_window(x, 0.0, lax.add, (window,), (stride,), padding)
+
+        return f"one {length} {window}/{stride}", along, [_array(length)]
+    function = jax.grad(lambda x: (pool(x) ** 2).sum()) if "gradient" in kind else pool
+    around, program = _around(rng, function)
+    shape = (batch, size, size, features)
+    return f"{kind} {shape} {window}/{stride} {padding} {around}", program, [_array(*shape)]
+
+
+def small_matrices(rng: random.Random) -> Site:
+    batch = rng.choice([1, 8, 64, 500, 1000, 5000])
+    m, k, n = (rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 12]) for _ in range(3))
+    kind = rng.choice(["product", "product", "chain", "tall", "cholesky", "solve", "scan"])
+    if kind == "tall":
+        m, batch, k = _size(rng, 100, 30000), 1, rng.choice([2, 3, 4, 5])
+        return f"tall {m}x{k} {k}x{n}", jnp.matmul, [_array(m, k), _array(k, n)]
+    if kind in ("cholesky", "solve"):
+        eye = jnp.broadcast_to(jnp.eye(m, dtype=jnp.float32) * 3, (batch, m, m))
+        if kind == "cholesky":
+            return f"cholesky {batch} {m}", jnp.linalg.cholesky, [eye]
+        solve = partial(lax.linalg.triangular_solve, left_side=True, lower=True)
+        return f"solve {batch} {m} {n}", solve, [eye, _array(batch, m, n)]
+    if kind == "scan":
+
+        def scan(x: Any, w: Any) -> Any:
+            return lax.fori_loop(0, 50, lambda _, h: jnp.tanh(h @ w), x)
+
+        return f"scan {batch} {m}x{k}", scan, [_array(batch, m, k), _array(batch, k, k)]
+    around, program = _around(rng, jnp.matmul)
+    if kind == "chain":
+        function = lambda x, y, z: x @ y @ z  # noqa: E731
+        return f"chain {batch} {k}", function, [_array(batch, k, k) for _ in range(3)]
+    args = [_array(batch, m, k), _array(batch, k, n)]
+    return f"product {batch} {m}x{k}x{n} {around}", program, args
+
+
+def products(rng: random.Random) -> Site:
+    m, k, n, p = (_size(rng, 4, 1500) for _ in range(4))
+    kind = rng.choice(["chain", "vector", "sum", "trace", "common", "rows", "last", "attention"])
+    functions: dict[str, Callable[..., Any]] = {
+        "chain": lambda a, b, c: a @ b @ c,
+        "vector": lambda a, b, v: (a @ b) @ v,
+        "sum": lambda a, b: (a @ b).sum(0),
+        "trace": lambda a, b: jnp.trace(a @ b),
+        "common": lambda a, b, c: a @ b + a @ c,
+        "rows": lambda t, i, w: jnp.take(t, i, axis=0) @ w,
+        "last": lambda a, b: (a @ b)[-1],
+        "attention": lambda q, k, v: (q @ k.T) @ v,
+    }
+    shapes = {
+        "chain": [(m, k), (k, n), (n, p)],
+        "vector": [(m, k), (k, n), (n,)],
+        "sum": [(m, k), (k, n)],
+        "trace": [(m, k), (k, m)],
+        "common": [(m, k), (k, n), (k, n)],
+        "rows": [(m, k), None, (k, n)],
+        "last": [(m, k), (k, n)],
+        "attention": [(m, k % 128 + 1), (m, k % 128 + 1), (m, n % 128 + 1)],
+    }[kind]
+    indices = jnp.asarray(np.random.default_rng(p).integers(0, m, p))
+    args = [indices if shape is None else _array(*shape) for shape in shapes]
+    return f"{kind} {m} {k} {n} {p}", functions[kind], args
+
+
+def elementary(rng: random.Random) -> Site:
+    elements = _size(rng, 64, 1 << 20)
+    kind = rng.choice(
+        [
+            "sin",
+            "cos",
+            "tan",
+            "arctan",
+            "power",
+            "cube root",
+            "softplus",
+            "log1p",
+            "remainder",
+            "arcsin",
+        ]
+    )
+    functions: dict[str, Callable[[Any], Any]] = {
+        "sin": jnp.sin,
+        "cos": lambda x: jnp.cos(x * 3),
+        "tan": jnp.tan,
+        "arctan": jnp.arctan,
+        "power": lambda x: jnp.abs(x) ** 1.7,
+        "cube root": jnp.cbrt,
+        "softplus": jax.nn.softplus,
+        "log1p": lambda x: jnp.log1p(jnp.exp(x)),
+        "remainder": lambda x: lax.rem(x * 9, 0.3),
+        "arcsin": lambda x: jnp.arcsin(jnp.tanh(x)),
+    }
+    around, program = _around(rng, functions[kind])
+    if rng.random() < 0.3:
+        return f"sum of {kind} {elements} {around}", lambda x: program(x).sum(), [_array(elements)]
+    return f"{kind} {elements} {around}", program, [_array(elements)]
+
+
+FAMILIES = {
+    each.__name__.replace("_", "-"): each
+    for each in (reductions, pooling, small_matrices, products, elementary)
+}
+
+
+def _programs(site: Site) -> dict[str, Any]:
+    """The programs of one site: as the gate decides, with priced rules always, and never."""
+    _, function, args = site
+    lowered = jxc.lower(function, *args)
+    steps = make_pipeline("O2")
+    found = {
+        "decided": lowered._after(steps, PassContext()),
+        "always": lowered._after(steps, PassContext(always=True)),
+    }
+    priced = {rule.name for each in our_passes() for rule in each.rules if rule.priced}
+    with observe_rewrites(lambda rule, _op, _location: rule not in priced):
+        found["never"] = lowered._after(steps, PassContext())
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="families, separated by commas")
+    parser.add_argument("--sites", type=int, default=30, help="sites of each family")
+    parser.add_argument("--seed", type=int, default=1, help="of the random shapes")
+    parser.add_argument("--save", type=Path, help="write O2's programs to this folder; run nothing")
+    parser.add_argument("--against", type=Path, help="run the programs in this folder as well")
+    parser.add_argument("--results", type=Path, help="write the table to this Markdown file")
+    options = parser.parse_args()
+    table: dict[str, dict[str, list[float]]] = {}
+    for family, make in FAMILIES.items():
+        if options.only and family not in options.only.split(","):
+            continue
+        rng = random.Random(f"{family} {options.seed}")
+        regrets = table.setdefault(family, {})
+        for number in range(options.sites):
+            site = make(rng)
+            file = f"{family}-{options.seed}-{number}.mlir"
+            if options.save:
+                options.save.mkdir(exist_ok=True, parents=True)
+                (options.save / file).write_text(str(jxc.lower(site[1], *site[2]).opt("O2").module))
+                continue
+            measure(site, regrets, options.against and options.against / file)
+    print(lines := "\n".join(_table(table)))
+    if options.results:
+        options.results.write_text(f"{_HEAD}\n{lines}\n")
+
+
+_HEAD = f"""# The regret of the prices
+
+Written by benchmarks/regret.py on jax {jax.__version__}. Do not edit.
+
+Each site is a small program of random shape that priced rules can rewrite. *Decided* is O2, *never*
+O2 without these rules, *always* O2 with all their rewrites. The time of a program is that of a run
+and of compiling divided by {CALLS:,} runs; a regret is it divided by the least of the three. The
+mean is the geometric one. *Run* is the same without the time to compile.
+"""
+
+
+def _table(table: dict[str, dict[str, list[float]]]) -> list[str]:
+    names = ["decided", "never", "always", "decided run", "other"]
+    found = [n for n in names if any(n in each for each in table.values())]
+    head = [f"| family | sites | {' | '.join(f'{n}: mean, worst' for n in found)} |"]
+    head.append(f"|---|---:|{'---:|' * len(found)}")
+    for family, regrets in table.items():
+        if not regrets:
+            continue
+        cells = [
+            f"{statistics.geometric_mean(regrets[n]):.3f}, {max(regrets[n]):.2f}"
+            for n in found
+            if regrets.get(n)
+        ]
+        head.append(f"| {family} | {len(regrets['decided'])} | {' | '.join(cells)} |")
+    return head
+
+
+def measure(site: Site, regrets: dict[str, list[float]], other: Path | None) -> None:
+    """Run one site and add its regrets; `other` is a program of another version of jxc."""
+    programs = _programs(site)
+    if other is not None:
+        context = programs["never"].module.context
+        module = read_module(other.read_bytes(), context, name=other.name)
+        programs["other"] = replace(programs["never"], module=module)
+    texts: dict[str, str] = {}
+    calls: dict[str, Callable[[], Any]] = {}
+    compiling: dict[str, float] = {}
+    for name in sorted(programs, key=("always", "never", "decided", "other").index):
+        text = _stripped(programs[name])
+        same = next((n for n, t in texts.items() if t == text), None)
+        texts[name] = text
+        if same is None:
+            start = perf_counter()
+            calls[name] = partial(programs[name].compile(), *site[2])
+            compiling[name] = perf_counter() - start
+    if texts["always"] == texts["never"]:
+        return
+    rounds = interleave(calls, 9) if len(calls) > 1 else {}
+    times = {name: statistics.median(each) for name, each in rounds.items()}
+    run_as = {n: next(m for m in calls if texts[m] == texts[n]) for n in texts}
+    of = {n: times[m] for n, m in run_as.items()}
+    whole = {n: of[n] + compiling[m] / CALLS for n, m in run_as.items()}
+    best, least = min(of.values()), min(whole.values())
+    for name in ("decided", "other", "never", "always"):
+        if name in of:
+            regrets.setdefault(name, []).append(whole[name] / least)
+            regrets.setdefault(name + " run", []).append(of[name] / best)
+    chosen = " ".join(
+        f"{n} {of[n] * 1e6:.1f} us, {compiling[m] * 1e3:.0f} ms;" for n, m in run_as.items()
+    )
+    print(
+        f"{site[0]:52} {chosen}  regret {of['decided'] / best:.2f} {whole['decided'] / least:.2f}",
+        flush=True,
+    )
+
+
+def _stripped(program: Any) -> str:
+    return "\n".join(
+        line.partition(" loc(")[0] for line in str(program.module).splitlines() if line
+    )
+
+
+if __name__ == "__main__":
+    main()
