@@ -1,28 +1,6 @@
-// RUN: %jxc opt %s -p elementary,pooling,reductions,small-matrices --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p elementary,pooling,small-matrices --split-input-file | FileCheck %s
 
 // What the gate decides by the shipped prices, a rewrite that pays and one that does not.
-
-// CHECK-LABEL: func.func @sum_of_many_rows(
-// CHECK-NOT: stablehlo.reduce(
-// CHECK: return
-func.func @sum_of_many_rows(%x: tensor<20000x3xf32>) -> tensor<20000xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<20000x3xf32>, tensor<f32>) -> tensor<20000xf32>
-  return %r : tensor<20000xf32>
-}
-
-// -----
-
-// It would save a fraction of a microsecond.
-// CHECK-LABEL: func.func @sum_of_few_rows(
-// CHECK: stablehlo.reduce(
-func.func @sum_of_few_rows(%x: tensor<100x3xf32>) -> tensor<100xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3xf32>, tensor<f32>) -> tensor<100xf32>
-  return %r : tensor<100xf32>
-}
-
-// -----
 
 // CHECK-LABEL: func.func @sine_of_many(
 // CHECK-NOT: stablehlo.sine

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -21,7 +20,7 @@ from jxc.rewrite import reassociates, rule
 _COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, targets=("cpu",))
 def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 
@@ -29,7 +28,7 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     from 0.0 if it is 0.0.
     """
     shape, dims = static_shape(*op.operands), sorted(op.dimensions)
-    if shape is None or not 1 < prod(shape[dim] for dim in dims) <= cost.MOST_SLICES:
+    if shape is None or not cost.slices_pay(shape, dims):
         return None
     combine = _COMBINE.get(combiner_of(op) or "")
     accumulator = _accumulator(op.inputs[0])

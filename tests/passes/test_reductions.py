@@ -19,8 +19,8 @@ SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.fl
 
 def rewritten(function, *args, hits):
     """The function's results after the pass; `hits` is how often each rule must have fired."""
-    with patch.multiple(cost, SEARCHED_ELEMENTS=range(1, 2**20), LEAST_DOT=1):
-        passes = "inline{default-pipeline=},symbol-dce,cse,reductions{always=true}"
+    with patch.multiple(cost, LEAST_SLICED=1, SEARCHED_ELEMENTS=range(1, 2**20), LEAST_DOT=1):
+        passes = "inline{default-pipeline=},symbol-dce,cse,reductions"
         lowered = jxc.lower(function, *args).opt(passes)
     assert lowered.report.hits == hits
     return lowered.compile()(*args)

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p 'reductions{always=true}' --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
 
 // A norm of points in space. The sum starts from 0.0. This addition is written as a select, because
 // XLA would fold x + 0.0 into x.
@@ -61,7 +61,38 @@ func.func @reduce_to_slices_leading(%x: tensor<4x5000xf64>) -> tensor<5000xf64> 
   return %r : tensor<5000xf64>
 }
 
-// -----
+// XLA vectorizes the reduction of more elements.
+// CHECK-LABEL: func.func @reduce_to_slices_not_many(
+// CHECK: stablehlo.reduce(
+// CHECK-NOT: stablehlo.slice
+// CHECK: return
+func.func @reduce_to_slices_not_many(%x: tensor<2000x9xf32>) -> tensor<2000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2000x9xf32>, tensor<f32>) -> tensor<2000xf32>
+  return %r : tensor<2000xf32>
+}
+
+// So few elements that both take a few microseconds.
+// CHECK-LABEL: func.func @reduce_to_slices_not_small(
+// CHECK: stablehlo.reduce(
+// CHECK-NOT: stablehlo.slice
+// CHECK: return
+func.func @reduce_to_slices_not_small(%x: tensor<1000x3xf32>) -> tensor<1000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1000x3xf32>, tensor<f32>) -> tensor<1000xf32>
+  return %r : tensor<1000xf32>
+}
+
+// XLA vectorizes along the dimension after the axis.
+// CHECK-LABEL: func.func @reduce_to_slices_not_before_many(
+// CHECK: stablehlo.reduce(
+// CHECK-NOT: stablehlo.slice
+// CHECK: return
+func.func @reduce_to_slices_not_before_many(%x: tensor<100x3x64xf32>) -> tensor<100x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3x64xf32>, tensor<f32>) -> tensor<100x64xf32>
+  return %r : tensor<100x64xf32>
+}
 
 // XLA vectorizes sums of integers.
 // CHECK-LABEL: func.func @reduce_to_slices_not_integers(
@@ -74,8 +105,6 @@ func.func @reduce_to_slices_not_integers(%x: tensor<5600x3xi32>) -> tensor<5600x
   return %r : tensor<5600xi32>
 }
 
-// -----
-
 // The reduction of XLA is as fast for products.
 // CHECK-LABEL: func.func @reduce_to_slices_not_products(
 // CHECK: stablehlo.reduce(
@@ -86,8 +115,6 @@ func.func @reduce_to_slices_not_products(%x: tensor<5600x3xf32>) -> tensor<5600x
   %r = stablehlo.reduce(%x init: %zero) applies stablehlo.multiply across dimensions = [1] : (tensor<5600x3xf32>, tensor<f32>) -> tensor<5600xf32>
   return %r : tensor<5600xf32>
 }
-
-// -----
 
 // The number of rows is unknown.
 // CHECK-LABEL: func.func @reduce_to_slices_not_dynamic(
