@@ -4,7 +4,8 @@
 
 Each site is a small program that some priced rules can rewrite. It runs at O2 as the gate decides,
 with these rules always carried out, and never. Its regret is the time of the first divided by the
-time of the fastest. Shapes are drawn at random: no rate was fitted on them.
+time of the fastest. Shapes are drawn at random. Sites of seed 1 were looked at while the prices
+were made; other seeds validate them.
 """
 
 from __future__ import annotations
@@ -61,31 +62,6 @@ def _size(rng: random.Random, least: int, most: int) -> int:
     return round(math.exp(rng.uniform(math.log(least), math.log(most))))
 
 
-def reductions(rng: random.Random) -> Site:
-    kind = rng.choice(["sum", "max", "min", "sum", "softmax", "argmax", "dot", "normalize"])
-    few = rng.choice([2, 3, 4, 5, 6, 7, 8, 10, 12, 24, 64])
-    rest = _size(rng, 64, 2**19)
-    inner = rng.choice([1, 1, 1, 2, 3, 8, 32, 200])
-    shape, axis = [(rest, few), -1] if inner == 1 else [(max(rest // inner, 1), few, inner), 1]
-    if rng.random() < 0.2:
-        shape, axis = (few, rest), 0
-    functions: dict[str, Callable[..., Any]] = {
-        "sum": lambda x: x.sum(axis),
-        "max": lambda x: x.max(axis),
-        "min": lambda x: x.min(axis),
-        "softmax": lambda x: jax.nn.softmax(x, axis),
-        "normalize": lambda x: x / jnp.sqrt((x * x).sum(axis, keepdims=True) + 1),
-        "argmax": lambda x: x.argmax(axis),
-        "dot": lambda x, v: (x * v).sum(-1),
-    }
-    args = [_array(*shape)]
-    if kind == "dot":
-        shape = (_size(rng, 8, 2048), _size(rng, 8, 1024))
-        args = [_array(*shape), _array(shape[-1])]
-    around, program = _around(rng, functions[kind])
-    return f"{kind} {shape} {axis} {around}", program, args
-
-
 def pooling(rng: random.Random) -> Site:
     batch, size, features = rng.choice([1, 2, 8, 16]), _size(rng, 7, 80), _size(rng, 1, 128)
     window, stride = rng.choice([2, 3, 4, 5, 7]), rng.choice([1, 2, 3])
@@ -138,34 +114,6 @@ def small_matrices(rng: random.Random) -> Site:
     return f"product {batch} {m}x{k}x{n} {around}", program, args
 
 
-def products(rng: random.Random) -> Site:
-    m, k, n, p = (_size(rng, 4, 1500) for _ in range(4))
-    kind = rng.choice(["chain", "vector", "sum", "trace", "common", "rows", "last", "attention"])
-    functions: dict[str, Callable[..., Any]] = {
-        "chain": lambda a, b, c: a @ b @ c,
-        "vector": lambda a, b, v: (a @ b) @ v,
-        "sum": lambda a, b: (a @ b).sum(0),
-        "trace": lambda a, b: jnp.trace(a @ b),
-        "common": lambda a, b, c: a @ b + a @ c,
-        "rows": lambda t, i, w: jnp.take(t, i, axis=0) @ w,
-        "last": lambda a, b: (a @ b)[-1],
-        "attention": lambda q, k, v: (q @ k.T) @ v,
-    }
-    shapes = {
-        "chain": [(m, k), (k, n), (n, p)],
-        "vector": [(m, k), (k, n), (n,)],
-        "sum": [(m, k), (k, n)],
-        "trace": [(m, k), (k, m)],
-        "common": [(m, k), (k, n), (k, n)],
-        "rows": [(m, k), None, (k, n)],
-        "last": [(m, k), (k, n)],
-        "attention": [(m, k % 128 + 1), (m, k % 128 + 1), (m, n % 128 + 1)],
-    }[kind]
-    indices = jnp.asarray(np.random.default_rng(p).integers(0, m, p))
-    args = [indices if shape is None else _array(*shape) for shape in shapes]
-    return f"{kind} {m} {k} {n} {p}", functions[kind], args
-
-
 def elementary(rng: random.Random) -> Site:
     elements = _size(rng, 64, 1 << 20)
     kind = rng.choice(
@@ -200,10 +148,7 @@ def elementary(rng: random.Random) -> Site:
     return f"{kind} {elements} {around}", program, [_array(elements)]
 
 
-FAMILIES = {
-    each.__name__.replace("_", "-"): each
-    for each in (reductions, pooling, small_matrices, products, elementary)
-}
+FAMILIES = {each.__name__.replace("_", "-"): each for each in (pooling, small_matrices, elementary)}
 
 
 def _programs(site: Site) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
     return 4 <= terms < 8 and 4 <= max(rows, columns) < 8 and min(rows, columns) > 1
 
 
-def _dot(op: hlo.DotGeneralOp, rates: Rates, cores: int) -> float:
+def _dot(op: hlo.DotGeneralOp, rates: Rates) -> float:
     numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     left, right = shape_of(op.lhs), shape_of(op.rhs)
     batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
@@ -168,7 +168,7 @@ def _type_factor(value: ir.Value) -> float:
     return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(kind_of(value), 1.0)
 
 
-def _window(op: hlo.ReduceWindowOp, rates: Rates, cores: int) -> float:
+def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     window = [int(size) for size in op.attributes["window_dimensions"]]
     outputs = prod(shape_of(op.results[0]))
     if is_running(window, shape_of(op.operands[0]), shape_of(op.results[0])):
@@ -179,7 +179,7 @@ def _window(op: hlo.ReduceWindowOp, rates: Rates, cores: int) -> float:
     if shape_of(op.results[0])[-1] < VECTOR:
         each = max(each, 4 * rates[WINDOW_SUM])
     ns: float = outputs * prod(window) * each
-    return ns / cores if ns > PARALLEL_NS else ns
+    return ns / CORES if ns > PARALLEL_NS else ns
 
 
 def is_running(window: Sequence[int], operand: Sequence[int], result: Sequence[int]) -> bool:
@@ -188,26 +188,26 @@ def is_running(window: Sequence[int], operand: Sequence[int], result: Sequence[i
     return any(length == size == out > 1 for length, size, out in rows)
 
 
-def _selection(op: hlo.SelectAndScatterOp, rates: Rates, cores: int) -> float:
+def _selection(op: hlo.SelectAndScatterOp, rates: Rates) -> float:
     sizes = () if op.window_dimensions is None else op.window_dimensions
     outputs = prod(shape_of(op.operands[1]))
     return outputs * prod(int(size) for size in sizes) * rates[SELECTED]
 
 
-def _sort(op: hlo.SortOp, rates: Rates, cores: int) -> float:
+def _sort(op: hlo.SortOp, rates: Rates) -> float:
     shape = shape_of(op.operands[0])
     length = shape[op.attributes["dimension"].value if "dimension" in op.attributes else -1]
     return prod(shape) * log2(max(length, 2)) * rates[SORTED]
 
 
-def _scatter(op: hlo.ScatterOp, rates: Rates, cores: int) -> float:
+def _scatter(op: hlo.ScatterOp, rates: Rates) -> float:
     inputs = len(op.results)
     updates, indices = op.operands[-1], op.operands[inputs]
     rows = prod(shape_of(indices)[:-1])
     return rows * rates[SCATTERED_ROW] + prod(shape_of(updates)) * rates[SCATTERED]
 
 
-def _convolution(op: hlo.ConvolutionOp, rates: Rates, cores: int) -> float:
+def _convolution(op: hlo.ConvolutionOp, rates: Rates) -> float:
     cost = cost_of(op)
     flops = 0 if cost is None else cost.flops or 0
     groups = op.attributes["feature_group_count"].value
@@ -219,12 +219,12 @@ def _convolution(op: hlo.ConvolutionOp, rates: Rates, cores: int) -> float:
     return flops / 2 * rates[rate]
 
 
-def _matrices(op: ir.OpView, rates: Rates, cores: int) -> float:
+def _matrices(op: ir.OpView, rates: Rates) -> float:
     shape = shape_of(op.operands[0])
     return prod(shape[:-2]) * rates[CHOLESKY] * (shape[-1] / 4) ** 2
 
 
-def _library(op: hlo.CustomCallOp, rates: Rates, cores: int) -> float:
+def _library(op: hlo.CustomCallOp, rates: Rates) -> float:
     """A call of LAPACK; the time of other libraries is not known."""
     name = op.call_target_name.value
     if not name.startswith("lapack_"):

@@ -2,7 +2,7 @@
 
 `kernels_of` groups ops as XLA's fusion pass for CPU does (`cpu_instruction_fusion.cc`): an op joins
 the kernel of each of its users if all of them take it. A value that is not in its users' kernels is
-stored. GPU and TPU compilers fuse more; until they have a model of their own, this one serves them.
+stored.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def kernels_of(
 
 def is_fusible(op: ir.OpView) -> bool:
     """Whether `op` may be part of a kernel of several ops."""
-    return op.operation.name.removeprefix("stablehlo.").removeprefix("chlo.") in _FUSED
+    return _name(op) in _FUSED
 
 
 class _Graph:
@@ -271,9 +271,13 @@ def _read_of(node: Node, value: ir.Value, wanted: float) -> float:
 
 
 def _node(op: ir.OpView, renamed: Mapping[ir.Value, ir.Value]) -> Node:
-    name = op.operation.name.removeprefix("stablehlo.").removeprefix("chlo.")
     operands = tuple([renamed.get(value, value) for value in op.operands])
-    return Node(op, name, operands, max(map(_elements, op.results)))
+    return Node(op, _name(op), operands, max(map(_elements, op.results)))
+
+
+def _name(op: ir.OpView) -> str:
+    name: str = op.operation.name
+    return name.removeprefix("stablehlo.").removeprefix("chlo.")
 
 
 def _elements(value: ir.Value) -> int:

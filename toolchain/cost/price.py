@@ -1,6 +1,6 @@
-"""The price of ops: how long they take on a device as its compiler compiles them.
+"""The price of ops: how long they take on a CPU as XLA compiles them.
 
-`price_of` adds up the kernels of `fusion.kernels_of`. A kernel takes the longest of its arithmetic
+`prices_of` prices the kernels of `fusion.kernels_of`. A kernel takes the longest of its arithmetic
 and its traffic, and a launch. Ops that a compiler runs at a speed of their own have rates of their
 own: `cpu.OWN`.
 
@@ -56,17 +56,6 @@ class Price(NamedTuple):
         )
 
 
-def price_of(
-    ops: Iterable[ir.OpView],
-    outputs: Sequence[ir.Value],
-    device: Device,
-    rates: Rates,
-    renamed: Mapping[ir.Value, ir.Value] | None = None,
-) -> Price:
-    """The price of computing `outputs` with `ops`; see `kernels_of` for the arguments."""
-    return total_of(prices_of(ops, outputs, device, rates, renamed).values())
-
-
 def prices_of(
     ops: Iterable[ir.OpView],
     outputs: Sequence[ir.Value],
@@ -74,7 +63,10 @@ def prices_of(
     rates: Rates,
     renamed: Mapping[ir.Value, ir.Value] | None = None,
 ) -> dict[ir.Value, Price]:
-    """The price of each kernel, by the first value that it stores."""
+    """The price of each kernel on a CPU, by the first value that it stores.
+
+    See `kernels_of` for the other arguments.
+    """
     model = Model(device, rates)
     kernels = kernels_of(ops, outputs, renamed)
     return {kernel.root.op.results[0]: model.price(kernel) for kernel in kernels}
@@ -89,14 +81,11 @@ def total_of(prices: Iterable[Price]) -> Price:
 
 
 class Model:
-    """How long kernels take on one device."""
+    """How long kernels take on one CPU."""
 
     def __init__(self, device: Device, rates: Rates) -> None:
         self._device, self._rates = device, rates
-        self._is_cpu = device.kind == "cpu"
-        self._cores = cpu.CORES
-        is_shipped = self._is_cpu and not rates.measured
-        self._cache = cpu.CACHE if is_shipped else device.cache_bytes
+        self._cache = device.cache_bytes if rates.measured else cpu.CACHE
 
     def price(self, kernel: FusedKernel) -> Price:
         """The price of one kernel."""
@@ -118,14 +107,12 @@ class Model:
 
     def _own(self, node: Node) -> float | None:
         """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
-        if node.is_fused and node.name != "gather":
+        if node.is_fused:
             return None
-        if self._is_cpu and (rule := cpu.OWN.get(node.name)) is not None:
-            return rule(node.op, self._rates, self._cores)
+        if (own := cpu.OWN.get(node.name)) is not None:
+            return own(node.op, self._rates)
         cost = cost_of(node.op)
-        if node.name == "gather" or cost is None or not cost.flops:
-            return None if node.name == "gather" else 0.0
-        return cost.flops / self._peak(node) * 1e9
+        return (cost.flops or 0) / self._peak(node) * 1e9 if cost is not None else 0.0
 
     def _peak(self, node: Node) -> float:
         kind = cpu.kind_of(node.op.results[0])
@@ -155,9 +142,7 @@ class Model:
             flops += wanted * (node.name in _COUNTED)
             if node.name == "reduce":
                 one_core += self._reduced(kernel, node, wanted)
-        if not self._is_cpu:
-            return max(one_core, self._memory_ns(moved)) + self._device.launch_seconds * 1e9
-        threads = _threads(flops, moved, self._cores)
+        threads = _threads(flops, moved)
         ns = max(one_core / threads, self._memory_ns(moved))
         if threads > 1:
             ns += self._rates[cpu.FORK]
@@ -165,9 +150,6 @@ class Model:
 
     def _each(self, node: Node, is_library: bool) -> float:
         """The time of computing one element of an op in a kernel, on one core, in ns."""
-        if not self._is_cpu:
-            peak = self._device.peak_flops.get("f32", 0.0) or 1e15
-            return 1e9 / peak if node.name in _COUNTED else 0.0
         wide = _width(node.op.results[0]) / 4
         kind = node.op.results[0].type.element_type
         if isinstance(kind, ir.ComplexType) and node.name in FUNCTIONS:
@@ -211,7 +193,7 @@ class Model:
         dims = sorted(int(dim) for dim in node.op.attributes["dimensions"])
         combined = prod(int(shape[dim]) for dim in dims)
         elements = wanted * combined
-        if not self._is_cpu or not dims:
+        if not dims:
             return 0.0
         if len(node.op.results) > 1:
             return elements * self._rates[cpu.SEARCHED]
@@ -257,11 +239,11 @@ _UNROLLED = 2.5  # the same in loops over so few elements that they are unrolled
 _SCALAR = 6.0  # how many times longer ops take that are not vectorized
 
 
-def _threads(flops: float, moved: float, cores: int) -> int:
+def _threads(flops: float, moved: float) -> int:
     """On how many cores XLA:CPU runs a kernel, see `parallel_task_assignment.cc`."""
     if flops <= moved:
-        return max(1, min(cores, ceil(moved / 2**18)))
-    return max(1, min(cores, ceil((flops + 10 * moved) / 100_000)))
+        return max(1, min(cpu.CORES, ceil(moved / 2**18)))
+    return max(1, min(cpu.CORES, ceil((flops + 10 * moved) / 100_000)))
 
 
 def _bytes(kernel: FusedKernel) -> float:
