@@ -7,7 +7,6 @@ numpy, so that the shifts have constant amounts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -18,11 +17,11 @@ from jxc.ir import build
 from jxc.ir.bounds import trip_count
 from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.shardings import is_partitioned
 from jxc.ir.values import element_type, is_integer, shape_of, splat_attr
+from jxc.passes._shared.recomputed import is_computed_once
 from jxc.passes.threefry import cost as cost
 from jxc.rewrite import exact, rule
-
-from .uses import feeds_wide_product, kernels_with
 
 _ARITHMETIC = (
     *(hlo.AddOp, hlo.AndOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp, hlo.XorOp),
@@ -34,27 +33,31 @@ _MOVING = (hlo.BroadcastInDimOp, hlo.ConstantOp, hlo.ConvertOp, hlo.ReshapeOp, h
 @rule(exact, targets=("cpu",))
 def unroll_integer_loop(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, i < 3, f) -> f(f(f(x))), if f only adds, shifts and masks integers."""
-    iterations, body = trip_count(op), op.body.blocks[0]
-    if iterations is None or not cost.may_unroll(iterations):
+    iterations = trip_count(op)
+    if iterations is None or not is_short_integer_loop(op):
         return None
-    *work, _ = body.operations
-    if not all(map(_is_integer_work, work)) or not _only_counts(op):
-        return None
-    if not cost.is_enough_work(sum(isinstance(each, _ARITHMETIC) for each in work)):
-        return None
-    values = list(op.operand)
-    if [value.type for value in values] != [result.type for result in op.results]:
-        return None
-    if any(not isinstance(value.type, ir.RankedTensorType) for value in values):
-        return None  # a token
-    if not cost.unrolling_pays(_elements(op), lambda most: kernels_with(op, most)):
-        return None
-    if feeds_wide_product(op):
-        return None
+    if _is_partitioned(op) and not is_computed_once(op.results):
+        return None  # no number of a partitioned program can be stored in jaxlib 0.10.2
     unrolled = UnrolledLoop(op)
     for _ in range(iterations):
         unrolled.append_iteration()
     return unrolled.carried()
+
+
+def is_short_integer_loop(op: hlo.WhileOp) -> bool:
+    """Whether a loop only adds, shifts and masks integers, in few iterations of some work."""
+    iterations, body = trip_count(op), op.body.blocks[0]
+    if iterations is None or not cost.may_unroll(iterations):
+        return False
+    *work, _ = body.operations
+    if not all(map(_is_integer_work, work)) or not _only_counts(op):
+        return False
+    if not cost.is_enough_work(sum(isinstance(each, _ARITHMETIC) for each in work)):
+        return False
+    values = list(op.operand)
+    if [value.type for value in values] != [result.type for result in op.results]:
+        return False
+    return all(isinstance(value.type, ir.RankedTensorType) for value in values)  # no token
 
 
 def _is_integer_work(op: ir.OpView) -> bool:
@@ -73,9 +76,11 @@ def _only_counts(op: hlo.WhileOp) -> bool:
     return all(isinstance(each, (hlo.CompareOp, hlo.ConstantOp, hlo.ReturnOp)) for each in test)
 
 
-def _elements(op: hlo.WhileOp) -> int:
-    """The number of elements of the largest carried value."""
-    return max(prod(shape_of(each)) for each in op.operand)
+def _is_partitioned(op: hlo.WhileOp) -> bool:
+    module = op.operation.parent
+    while module.name != "builtin.module":
+        module = module.parent
+    return is_partitioned(module)
 
 
 _MOST_KNOWN = 16  # elements of a constant that is computed with, unless it is a splat

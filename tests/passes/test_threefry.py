@@ -67,47 +67,6 @@ def test_random_bits_inside_a_scan():
     check(lambda key: jax.lax.scan(step, key, None, length=5), KEY, loops=2, left=1)
 
 
-def test_loop_stays_before_a_large_concatenation():
-    size = 4 * cost.ALWAYS_WORDS
-    with jax.threefry_partitionable(False):
-        check(lambda key: jax.random.bits(key, (size,)), KEY, loops=0, left=1)
-
-
-def uniform(key, *shape):
-    return jax.random.uniform(key, shape)
-
-
-@pytest.mark.parametrize(
-    ("function", "loops"),
-    [
-        (lambda key: uniform(key, 40).sum(), 1),
-        (lambda key: uniform(key, 6, 5) @ jnp.ones((5, 2)), 1),
-        (lambda key: uniform(key, 40, 1) * jnp.ones((40, 3)), 1),
-        (lambda key: uniform(key, 40).T.reshape(8, 5)[:2], 1),
-        (lambda key: jax.random.gumbel(key, (40,)) * jnp.ones((3, 40)), 1),
-        (lambda key: jnp.cumsum(uniform(key, 40)), 0),
-        (lambda key: uniform(key, 40) * jnp.ones((3, 40)), 0),
-        (lambda key: uniform(key, 40)[jnp.array([3, 3, 1])], 0),
-        (lambda key: (lambda u: (u.sum(0), u.max(0), u.min(1)))(uniform(key, 5, 8)), 0),
-        (lambda key: (lambda u: u[0] - 2 * u[1])(uniform(key, 2, 40)), 0),
-        (lambda key: (lambda u: u[1:] - u[:-1])(uniform(key, 40)), 0),
-        (lambda key: uniform(key, 4, 1) * jnp.ones((4, 500)), 1),
-        (lambda key: uniform(key, 1) * jnp.ones((500, 3)), 1),
-        (lambda key: jax.random.categorical(key, jnp.ones((300, 8))), 0),
-        (lambda key: jax.random.categorical(key, jnp.ones((300, 40))), 1),
-        (lambda key: uniform(key, 4, 1, 1) * jnp.ones((4, 50, 3)) @ jnp.ones(3), 0),
-    ],
-    ids=[
-        *("sum", "dot", "columns", "slice", "log", "cumsum", "rows", "gather", "thrice"),
-        *("two-rows", "neighbors", "few-along-rows", "one-number"),
-        *("argmax-of-few", "argmax-of-many", "wide-product"),
-    ],
-)
-def test_loop_stays_if_rounds_would_be_recomputed(function, loops):
-    lowered = jxc.lower(function, KEY).opt("inline{default-pipeline=},symbol-dce,cse,threefry")
-    assert lowered.report.hits == ({RULE: 1} if loops else {})
-
-
 @pytest.mark.parametrize("iterations", [1, 3, 8, 9])
 def test_integer_loop_with_enough_work_is_unrolled(iterations):
     """A counter from 5 with step 2, a captured value, and two carried values that are swapped."""

@@ -23,6 +23,7 @@ _REROLLED = (
 
 _RECOGNISED_AS_TRACED = (
     # Before simplify, which changes the loops that this pass recognises.
+    "materialize",
     "threefry",
 )
 

@@ -1,4 +1,4 @@
-"""The number of kernels in which XLA would compute a loop, if it were unrolled.
+"""The number of kernels in which XLA would compute random numbers.
 
 XLA:CPU fuses cheap elementwise ops into each of their users, and computes them there as often as an
 element is read. An `optimization_barrier` does not prevent that.
@@ -6,6 +6,7 @@ element is read. An `optimization_barrier` does not prevent that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from jaxlib.mlir import ir
@@ -16,7 +17,7 @@ from jxc.ir.values import is_integer, shape_of, users
 from jxc.passes.reductions.cost import LEAST_SEARCHED
 
 _MOST_VISITED = 100  # users
-_EXPENSIVE = (
+EXPENSIVE = (
     hlo.CosineOp,
     hlo.ExpOp,
     hlo.Expm1Op,
@@ -27,6 +28,8 @@ _EXPENSIVE = (
     hlo.SqrtOp,
     hlo.TanhOp,
 )
+"""Ops that XLA does not compute again in each kernel that reads them."""
+
 _READING = (
     *(
         hlo.CaseOp,
@@ -42,14 +45,20 @@ _READING = (
 _PASSING = (hlo.BitcastConvertOp, hlo.ReshapeOp, hlo.SliceOp, hlo.TransposeOp, chlo.ErfInvOp)
 
 
-def kernels_with(op: hlo.WhileOp, most: int) -> int | None:
-    """The number of kernels that would compute `op`, if each computes an element once.
+def is_computed_once(values: Iterable[ir.Value]) -> bool:
+    """Whether one kernel would compute the random numbers `values`, and each element once."""
+    values = list(values)
+    return _kernels_with(values) == 1 and not _feeds_wide_product(values)
 
-    None if they are more than `most`, or one would compute elements repeatedly.
+
+def _kernels_with(values: Iterable[ir.Value]) -> int | None:
+    """The number of kernels that would compute `values`, if each computes an element once.
+
+    None if they are more than one, or one would compute elements repeatedly.
     """
-    pending = list(op.results)
+    pending = list(values)
     seen = set(pending)
-    kernels = 0
+    kernels, inside = 0, len(seen)
     while pending:
         using = users(pending.pop())
         reading = [user for user in using if isinstance(user, _READING)]
@@ -57,24 +66,24 @@ def kernels_with(op: hlo.WhileOp, most: int) -> int | None:
         passing = [user for user in using if user not in reading and user not in ending]
         if not all(map(_is_passed_on, passing)) or _reads_parts(passing):
             return None
-        if any(isinstance(each, _EXPENSIVE) and _is_searched(each) for each in ending):
+        if any(isinstance(each, EXPENSIVE) and _is_searched(each) for each in ending):
             return None
         kernels += bool(reading) + len(ending)
         following = {value for user in passing for value in user.results} - seen
         pending += following
         seen |= following
-        if kernels > most or len(seen) > _MOST_VISITED:
+        if kernels > 1 or len(seen) > inside + _MOST_VISITED:
             return None
     return kernels
 
 
-def feeds_wide_product(op: hlo.WhileOp) -> bool:
-    """Whether a product may compute the results of `op` for each element of a broadcast of them."""
+def _feeds_wide_product(values: Iterable[ir.Value]) -> bool:
+    """Whether a product may compute `values` for each element of a broadcast of them."""
     return any(
         isinstance(user, hlo.BroadcastInDimOp)
         and prod(shape_of(user.operand)) < prod(shape_of(user.result))
-        and any(isinstance(each, hlo.DotGeneralOp) for each in _readers(user))
-        for user in _readers(op)
+        and any(isinstance(each, hlo.DotGeneralOp) for each in _readers(user.results))
+        for user in _readers(values)
     )
 
 
@@ -87,20 +96,21 @@ def _is_searched(op: ir.OpView) -> bool:
         isinstance(each, hlo.ReduceOp)
         and len(each.inputs) > 1
         and prod(shape_of(each.inputs[0])[dim] for dim in each.dimensions) < LEAST_SEARCHED
-        for each in _readers(op)
+        for each in _readers(op.results)
     )
 
 
-def _readers(op: ir.OpView) -> list[ir.OpView]:
-    """The ops that read the results of `op`, also through ops that XLA fuses into them."""
-    pending, found = [op], list[ir.OpView]()
+def _readers(values: Iterable[ir.Value]) -> list[ir.OpView]:
+    """The ops that read `values`, also through ops that XLA fuses into them."""
+    pending, found = list(values), list[ir.OpView]()
     while pending and len(found) < _MOST_VISITED:
-        following = [user for result in pending.pop().results for user in users(result)]
+        following = users(pending.pop())
         found += following
         pending += [
-            each
+            result
             for each in following
             if isinstance(each, hlo.BroadcastInDimOp) or _is_passed_on(each)
+            for result in each.results
         ]
     return found
 
@@ -114,7 +124,7 @@ def _ends_kernel(op: ir.OpView) -> bool:
             return len(inputs) == 1
         case hlo.BroadcastInDimOp():
             return _extends_behind(op)
-    return isinstance(op, _EXPENSIVE)
+    return isinstance(op, EXPENSIVE)
 
 
 def _is_passed_on(op: ir.OpView) -> bool:
