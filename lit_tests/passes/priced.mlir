@@ -82,3 +82,43 @@ func.func @window_of_few(%x: tensor<9x3xf32>) -> tensor<5x3xf32> {
   }) : (tensor<9x3xf32>, tensor<f32>) -> tensor<5x3xf32>
   return %y : tensor<5x3xf32>
 }
+
+// -----
+
+// XLA's library computes the convolution, the bias, the maximum and the window in one kernel.
+// CHECK-LABEL: func.func @window_after_convolution(
+// CHECK: stablehlo.reduce_window
+// CHECK: return
+func.func @window_after_convolution(%x: tensor<8x56x56x32xf32>, %w: tensor<3x3x32x32xf32>, %b: tensor<8x56x56x32xf32>) -> tensor<8x28x28x32xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<8x56x56x32xf32>
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x32xf32>, tensor<3x3x32x32xf32>) -> tensor<8x56x56x32xf32>
+  %s = stablehlo.add %c, %b : tensor<8x56x56x32xf32>
+  %r = stablehlo.maximum %s, %zero : tensor<8x56x56x32xf32>
+  %y = "stablehlo.reduce_window"(%r, %least) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %m = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<8x56x56x32xf32>, tensor<f32>) -> tensor<8x28x28x32xf32>
+  return %y : tensor<8x28x28x32xf32>
+}
+
+// -----
+
+// Not so where the operand of the window is kept, as in training.
+// CHECK-LABEL: func.func @window_after_convolution_that_is_kept(
+// CHECK-NOT: stablehlo.reduce_window
+// CHECK: return
+func.func @window_after_convolution_that_is_kept(%x: tensor<8x56x56x32xf32>, %w: tensor<3x3x32x32xf32>, %b: tensor<8x56x56x32xf32>) -> (tensor<8x28x28x32xf32>, tensor<8x56x56x32xf32>) {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<8x56x56x32xf32>
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x32xf32>, tensor<3x3x32x32xf32>) -> tensor<8x56x56x32xf32>
+  %s = stablehlo.add %c, %b : tensor<8x56x56x32xf32>
+  %r = stablehlo.maximum %s, %zero : tensor<8x56x56x32xf32>
+  %y = "stablehlo.reduce_window"(%r, %least) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %m = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<8x56x56x32xf32>, tensor<f32>) -> tensor<8x28x28x32xf32>
+  return %y, %r : tensor<8x28x28x32xf32>, tensor<8x56x56x32xf32>
+}
