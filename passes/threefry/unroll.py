@@ -17,6 +17,7 @@ from jxc.ir import build
 from jxc.ir.bounds import trip_count
 from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.module import module_of
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.values import element_type, is_integer, shape_of, splat_attr
 from jxc.passes._shared.recomputed import is_computed_once
@@ -36,7 +37,7 @@ def unroll_integer_loop(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     iterations = trip_count(op)
     if iterations is None or not is_short_integer_loop(op):
         return None
-    if _is_partitioned(op) and not is_computed_once(op.results):
+    if is_partitioned(module_of(op)) and not is_computed_once(op.results):
         return None  # no number of a partitioned program can be stored in jaxlib 0.10.2
     unrolled = UnrolledLoop(op)
     for _ in range(iterations):
@@ -74,13 +75,6 @@ def _only_counts(op: hlo.WhileOp) -> bool:
     """Whether the condition does nothing but compare."""
     test = op.cond.blocks[0].operations
     return all(isinstance(each, (hlo.CompareOp, hlo.ConstantOp, hlo.ReturnOp)) for each in test)
-
-
-def _is_partitioned(op: hlo.WhileOp) -> bool:
-    module = op.operation.parent
-    while module.name != "builtin.module":
-        module = module.parent
-    return is_partitioned(module)
 
 
 _MOST_KNOWN = 16  # elements of a constant that is computed with, unless it is a splat

@@ -11,7 +11,7 @@ import re
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
-from .module import functions
+from .module import functions, module_of
 from .shardings import is_partitioned
 
 _NOT_INLINED = "mhlo.frontend_attributes"
@@ -28,9 +28,7 @@ def materialize(value: ir.Value) -> ir.Value:
     """
     if (call := _earlier_call(value)) is not None:
         return call.results[0]
-    module = ir.InsertionPoint.current.block.owner.operation
-    while module.name != "builtin.module":
-        module = module.parent.operation
+    module = module_of(ir.InsertionPoint.current.block.owner)
     if is_partitioned(module):
         return hlo.optimization_barrier([value])
     call = func.CallOp([value.type], _identity(module.opview, value.type), [value])

@@ -137,6 +137,14 @@ def module_name(module: ir.Module) -> str:
     return "module" if name is None else str(ir.StringAttr(name).value)
 
 
+def module_of(op: ir.Operation | ir.OpView) -> ir.Operation:
+    """The module that `op` is part of."""
+    found = op.operation
+    while found.name != "builtin.module":
+        found = found.parent
+    return found
+
+
 def functions(module: ir.Module | ir.Operation) -> dict[str, ir.OpView]:
     """The module's `func.func` ops by name, in order."""
     body = module.operation.regions[0].blocks[0]
