@@ -12,7 +12,7 @@ from itertools import pairwise
 from jaxlib.mlir import ir
 
 from jxc.ir.materialize import materialize as materialized
-from jxc.ir.module import functions, has_regions
+from jxc.ir.module import blocks_of
 from jxc.ir.shardings import is_partitioned
 from jxc.rewrite import PassContext, module_pass
 
@@ -38,14 +38,8 @@ def materialize(module: ir.Operation, context: PassContext) -> None:
     """
     if context.target != "cpu" or is_partitioned(module):
         return
-    blocks = [block for f in functions(module).values() for r in f.regions for block in r.blocks]
-    while blocks:
-        block = blocks.pop()
-        ops = list(block.operations)
-        _materialize_in(ops)
-        for op in ops:
-            if has_regions(op):
-                blocks += [each for region in op.regions for each in region.blocks]
+    for block in blocks_of(module):
+        _materialize_in(list(block.operations))
 
 
 def _materialize_in(ops: list[ir.OpView]) -> None:

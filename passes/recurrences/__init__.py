@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from jxc.ir.module import functions, has_regions
+from jxc.ir.module import blocks_of
 from jxc.ir.shardings import is_partitioned
 from jxc.rewrite import Contract, PassContext, exact, module_pass, reassociates
 
@@ -50,9 +50,7 @@ def recurrences(module: ir.Operation, context: PassContext) -> Contract:
     # Devices that share the time axis would exchange a state in each iteration.
     if context.target != "cpu" or is_partitioned(module):
         return done
-    blocks = [block for f in functions(module).values() for r in f.regions for block in r.blocks]
-    while blocks:
-        block = blocks.pop()
+    for block in blocks_of(module):
         trees = Trees(block)
         solutions = [solve(trees, tree) for tree in trees.found()]
         if any(solutions):
@@ -61,7 +59,4 @@ def recurrences(module: ir.Operation, context: PassContext) -> Contract:
                 builder.replace(solution)
             builder.erase()
             done = reassociates
-        for op in block.operations:
-            if has_regions(op):
-                blocks += [each for region in op.regions for each in region.blocks]
     return done

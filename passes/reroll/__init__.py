@@ -16,7 +16,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from jxc.errors import UsageError
-from jxc.ir.module import functions, has_regions, is_pure
+from jxc.ir.module import blocks_of, has_regions, is_pure
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.values import is_used
 from jxc.rewrite import PassContext, module_pass
@@ -68,14 +68,9 @@ def reroll(
     if if_faster:
         min_repeats = max(min_repeats, MIN_STEPS)
     numbering = Numbering(module)
-    blocks = [block for f in functions(module).values() for r in f.regions for block in r.blocks]
-    while blocks:
-        block = blocks.pop()
+    for block in blocks_of(module):
         if len(block.operations) > min_ops and (not if_faster or may_be_faster(block)):
             _reroll_block(numbering, block, min_repeats, min_ops, if_faster)
-        for op in block.operations:
-            if has_regions(op):
-                blocks += [each for region in op.regions for each in region.blocks]
 
 
 def _reroll_block(

@@ -137,6 +137,20 @@ def module_name(module: ir.Module) -> str:
     return "module" if name is None else str(ir.StringAttr(name).value)
 
 
+def blocks_of(module: ir.Module | ir.Operation) -> Iterator[ir.Block]:
+    """Yield the blocks of the functions of a module, each before those of the ops inside it.
+
+    A block may be rewritten before the next one is asked for.
+    """
+    pending = [block for f in functions(module).values() for r in f.regions for block in r.blocks]
+    while pending:
+        block = pending.pop()
+        yield block
+        for op in block.operations:
+            if has_regions(op):
+                pending += [each for region in op.regions for each in region.blocks]
+
+
 def module_of(op: ir.Operation | ir.OpView) -> ir.Operation:
     """The module that `op` is part of."""
     found = op.operation
