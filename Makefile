@@ -34,7 +34,7 @@ lit: bytecode ## run the FileCheck tests
 	$(BIN)/lit -v -j$(JOBS) lit_tests
 
 pytest: bytecode ## run the Python tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist=loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist=loadfile $(PYTEST_FLAGS)
 
 # Tests start about 1,500 processes. Compiling jxc to bytecode once halves the start of each, also
 # where PYTHONDONTWRITEBYTECODE is set.
