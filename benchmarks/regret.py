@@ -148,7 +148,71 @@ def elementary(rng: random.Random) -> Site:
     return f"{kind} {elements} {around}", program, [_array(elements)]
 
 
-FAMILIES = {each.__name__.replace("_", "-"): each for each in (pooling, small_matrices, elementary)}
+def sorting(rng: random.Random) -> Site:
+    rows, length = rng.choice([1, 1, 1, 4, 64, 1000]), _size(rng, 4, 100_000)
+    length = min(length, 2_000_000 // rows)
+    kinds = ["sort", "argsort", "payload", "ends", "ends", "median", "leading", "integers", "half"]
+    kind, x = rng.choice(kinds), _array(rows, length)
+    if kind == "ends":
+        taken = max(1, min(_size(rng, 1, length), length))
+        largest = rng.random() < 0.5
+
+        def ends(x: Any) -> Any:
+            found = jnp.argsort(x, axis=-1)
+            return found[:, length - taken :] if largest else found[:, :taken]
+
+        return f"ends {rows}x{length} {taken} {largest}", ends, [x]
+    functions: dict[str, Callable[..., Any]] = {
+        "argsort": lambda x: jnp.argsort(x, axis=-1),
+        "payload": lambda x: lax.sort((x, x * 2, x + 1), num_keys=1),
+        "median": lambda x: jnp.median(x, axis=-1),
+        "leading": lambda x: jnp.sort(x.T, axis=0),
+        "integers": lambda x: jnp.argsort((x * 1000).astype(jnp.int32), axis=-1),
+        "half": lambda x: jnp.sort(x.astype(jnp.bfloat16), axis=-1),
+    }
+    if kind in functions:
+        return f"{kind} {rows}x{length}", functions[kind], [x]
+    around, program = _around(rng, lambda x: jnp.sort(x, axis=-1))
+    return f"sort {rows}x{length} {around}", program, [x]
+
+
+def reductions(rng: random.Random) -> Site:
+    kind = rng.choice(
+        ["few", "few", "few of many", "leading", "softmax", "argmax", "argmax", "dot"]
+    )
+    reduce = rng.choice([jnp.sum, jnp.sum, jnp.max, jnp.mean])
+    if kind == "dot":
+        rows, terms = _size(rng, 1, 2000), _size(rng, 8, 4000)
+        rows = min(rows, 4_000_000 // terms)
+        around, program = _around(rng, lambda x, v: (x * v).sum(-1))
+        args = [_array(rows, terms), _array(terms)]
+        return f"dot {rows}x{terms} {around}", program, args
+    if kind == "argmax":
+        rows, length = _size(rng, 1, 5000), _size(rng, 3, 50_000)
+        rows = max(1, min(rows, 2_000_000 // length))
+        axis = rng.choice([-1, -1, 0])
+        around, program = _around(rng, lambda x: x)
+        shape = (rows, length) if axis else (length, rows)
+        return (
+            f"argmax {shape} {axis} {around}",
+            lambda x: jnp.argmax(program(x), axis=axis),
+            [_array(*shape)],
+        )
+    few, many = rng.choice([2, 3, 4, 5, 8, 12]), _size(rng, 200, 500_000)
+    if kind == "softmax":
+        return f"softmax {many}x{few}", jax.nn.softmax, [_array(many, few)]
+    inner = rng.choice([2, 4, 16, 64]) if kind == "few of many" else 1
+    shapes = {"leading": (few, many), "few of many": (max(1, many // inner), few, inner)}
+    shape = shapes.get(kind, (many, few))
+    axis = {"leading": 0, "few of many": 1}.get(kind, -1)
+    around, program = _around(rng, lambda x: reduce(x, axis=axis))
+    return f"{reduce.__name__} {shape} {axis} {around}", program, [_array(*shape)]
+
+
+FAMILIES = {
+    each.__name__.replace("_", "-"): each
+    for each in (pooling, small_matrices, elementary, sorting, reductions)
+}
 
 
 def _programs(site: Site) -> dict[str, Any]:

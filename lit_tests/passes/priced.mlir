@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary,pooling,small-matrices --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p elementary,pooling,small-matrices,sorting,reductions --split-input-file | FileCheck %s
 
 // What the gate decides by the shipped prices, a rewrite that pays and one that does not.
 
@@ -121,4 +121,70 @@ func.func @window_after_convolution_that_is_kept(%x: tensor<8x56x56x32xf32>, %w:
     stablehlo.return %m : tensor<f32>
   }) : (tensor<8x56x56x32xf32>, tensor<f32>) -> tensor<8x28x28x32xf32>
   return %y, %r : tensor<8x28x28x32xf32>, tensor<8x56x56x32xf32>
+}
+
+// -----
+
+// Along a short axis, the single reduction is faster.
+// CHECK-LABEL: func.func @argmax_of_short_rows(
+// CHECK: reducer
+// CHECK: return
+func.func @argmax_of_short_rows(%x: tensor<500x20xf32>) -> tensor<500xi32> {
+  %places = stablehlo.iota dim = 1 : tensor<500x20xi32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.reduce(%x init: %least), (%places init: %zero) across dimensions = [1] : (tensor<500x20xf32>, tensor<500x20xi32>, tensor<f32>, tensor<i32>) -> (tensor<500xf32>, tensor<500xi32>)
+  reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %0 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %2 = stablehlo.or %0, %1 : tensor<i1>
+    %3 = stablehlo.compare EQ, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %4 = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %5 = stablehlo.and %3, %4 : tensor<i1>
+    %6 = stablehlo.or %2, %5 : tensor<i1>
+    %7 = stablehlo.select %2, %a, %b : tensor<i1>, tensor<f32>
+    %8 = stablehlo.select %6, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %7, %8 : tensor<f32>, tensor<i32>
+  }
+  return %r#1 : tensor<500xi32>
+}
+
+// -----
+
+// So few elements that both take a few microseconds.
+// CHECK-LABEL: func.func @sum_of_few_rows(
+// CHECK: stablehlo.reduce(
+// CHECK-NOT: stablehlo.slice
+// CHECK: return
+func.func @sum_of_few_rows(%x: tensor<100x3xf32>) -> tensor<100xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3xf32>, tensor<f32>) -> tensor<100xf32>
+  return %r : tensor<100xf32>
+}
+
+// -----
+
+// So few elements that both take a few microseconds.
+// CHECK-LABEL: func.func @sort_of_few(
+// CHECK-NOT: i64>
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: i64>
+// CHECK: return
+func.func @sort_of_few(%x: tensor<20xf32>) -> tensor<20xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<20xf32>) -> tensor<20xf32>
+  return %s : tensor<20xf32>
 }

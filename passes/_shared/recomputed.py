@@ -14,9 +14,9 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo as hlo
 
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import is_integer, shape_of, users
-from jxc.passes.reductions.cost import LEAST_SEARCHED
 
 _MOST_VISITED = 100  # users
+_LEAST_SEARCHED = 32  # elements of an argmax that becomes two reductions in most programs
 EXPENSIVE = (
     hlo.CosineOp,
     hlo.ExpOp,
@@ -95,7 +95,7 @@ def _is_searched(op: ir.OpView) -> bool:
     return any(
         isinstance(each, hlo.ReduceOp)
         and len(each.inputs) > 1
-        and prod(shape_of(each.inputs[0])[dim] for dim in each.dimensions) < LEAST_SEARCHED
+        and prod(shape_of(each.inputs[0])[dim] for dim in each.dimensions) < _LEAST_SEARCHED
         for each in _readers(op.results)
     )
 

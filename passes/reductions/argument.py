@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -10,8 +11,16 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_splat, is_used, shape_of, static_shape
 from jxc.passes._shared.reduce_body import is_neutral
-from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
+
+MOST_COUNTED = 1 << 24
+"""Positions up to here are exact in f32."""
+
+MOST_STORED = 1 << 20
+"""The most elements: XLA may store them and their positions, 4 bytes each.
+
+Its own argmax needs a few hundred bytes. The gate does not know the memory at the peak yet.
+"""
 
 _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {
     "GT": ("maximum", hlo.maximum),
@@ -19,7 +28,7 @@ _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {
 }
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), priced=True)
 def argument_to_two_reductions(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """argmax(x) -> min(select(x == max(x), position, inf)), and the same for argmin, of f32.
 
@@ -32,7 +41,7 @@ def argument_to_two_reductions(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
         return None
     x, positions = op.inputs
     (dim,) = op.dimensions
-    if not cost.two_reductions_pay(shape, dim) or str(element_type(x)) != "f32":
+    if shape[dim] > MOST_COUNTED or prod(shape) > MOST_STORED or str(element_type(x)) != "f32":
         return None
     direction = _direction(op)
     if direction not in _CHOICES or not _counts(positions, dim):

@@ -9,7 +9,6 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
 from jxc.passes._shared.reduce_body import combiner_of
-from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
 _IN_MEMORY = (
@@ -27,14 +26,14 @@ _IN_MEMORY = (
 _FLOATS = (ir.F32Type, ir.F64Type)
 
 
-@rule(reassociates, targets=("cpu",), producer=hlo.MulOp)
+@rule(reassociates, targets=("cpu",), producer=hlo.MulOp, priced=True)
 def product_to_dot(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x * broadcast_in_dim(v), 0) -> dot_general(x, v), over the last dimensions.
 
     For f32 and f64, if x is in memory: XLA stores the operands of a dot.
     """
     shape = static_shape(*op.inputs)
-    if shape is None or not cost.dot_pays(shape, list(op.dimensions)) or not _is_plain_sum(op):
+    if shape is None or not _is_over_last(op, shape) or not _is_plain_sum(op):
         return None
     match op.inputs[0].owner:
         case hlo.MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
@@ -43,6 +42,12 @@ def product_to_dot(op: hlo.ReduceOp) -> ir.Value | None:
                 if dims is not None and _is_in_memory(x, op):
                     return _dot(op, x, repeated.owner.operand, dims)
     return None
+
+
+def _is_over_last(op: hlo.ReduceOp, shape: Sequence[int]) -> bool:
+    """Whether it sums over the last dimensions: over others, a dot gains little."""
+    rank, dims = len(shape), sorted(op.dimensions)
+    return bool(dims) and dims == list(range(rank - len(dims), rank))
 
 
 def _is_plain_sum(op: hlo.ReduceOp) -> bool:

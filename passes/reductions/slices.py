@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -14,13 +15,15 @@ from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.passes._shared.reduce_body import combiner_of, is_neutral
 from jxc.passes._shared.signed_zero import add_to_initial
-from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
+
+MOST_SLICES = 16
+"""The most neighbors that are written as slices to be priced."""
 
 _COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), priced=True)
 def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 
@@ -28,7 +31,7 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     from 0.0 if it is 0.0.
     """
     shape, dims = static_shape(*op.operands), sorted(op.dimensions)
-    if shape is None or not cost.slices_pay(shape, dims):
+    if shape is None or not 1 < prod(shape[dim] for dim in dims) <= MOST_SLICES:
         return None
     combine = _COMBINE.get(combiner_of(op) or "")
     accumulator = _accumulator(op.inputs[0])

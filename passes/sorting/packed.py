@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_used, shape_of
-from jxc.passes.sorting import cost as cost
-from jxc.rewrite import exact, rule
+from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
 from .keys import axis_of, sorts_by_first
@@ -21,8 +19,8 @@ from .top_k import take_along_axis, takes_all_of
 _LARGEST_AXIS = 1 << 31
 
 
-@rule(exact, targets=("cpu",))
-def sort_to_packed_sort(op: hlo.SortOp) -> Sequence[ir.Value] | None:
+@rule(exact, targets=("cpu",), priced=True)
+def sort_to_packed_sort(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Value] | None:
     """sort(x, y) -> unpack(sort(x << 32 | position << 1 | x is -0.0)), and y gathered.
 
     For sorts by x alone, of 32 bits or less. Positions make the sort stable, whether required or
@@ -30,11 +28,11 @@ def sort_to_packed_sort(op: hlo.SortOp) -> Sequence[ir.Value] | None:
     """
     shape, dim = shape_of(op.inputs[0]), axis_of(op)
     is_plain_already = len(op.inputs) == 1 and is_integer(op.inputs[0])
-    if is_plain_already or not cost.packed_sort_pays(prod(shape)):
+    if is_plain_already or 0 in shape:
         return None
     if not any(map(is_used, op.results)):
         return None  # top-k has replaced all its slices
-    if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op):
+    if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op, context.rates):
         return None
     return _PackedSort(op).results()
 

@@ -8,10 +8,11 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
+from jxc.cost.cpu import sort_ns, top_k_ns
+from jxc.cost.rates import Rates
 from jxc.ir import build
 from jxc.ir.values import element_type, is_integer, shape_of, users
-from jxc.passes.sorting import cost as cost
-from jxc.rewrite import exact, rule
+from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
 from .keys import axis_of, sorts_by_first
@@ -55,28 +56,34 @@ class _SortedPart:
         return self.size - self.start if self.is_near_end else self.limit
 
 
-@rule(exact, targets=("cpu",), producer=(hlo.SortOp, hlo.ReverseOp))
-def slice_of_sort_to_top_k(op: hlo.SliceOp) -> ir.Value | None:
+@rule(exact, targets=("cpu",), producer=(hlo.SortOp, hlo.ReverseOp), by_rates=True)
+def slice_of_sort_to_top_k(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
     """sort(x)[:k] -> x gathered at the positions of top_k(-x), for small k and f32 keys.
 
     The last k are those of top_k(reverse(x)), reversed, as top_k takes the first of equal elements.
     NaNs and zeros are made equal first, as top_k distinguishes them.
     """
     found = _part_of(op)
-    if found is None or not takes_all_of(found.sort):
+    if found is None or not takes_all_of(found.sort, context.rates):
         return None
     return _slice_of(_taken(found), op, found)
 
 
-def takes_all_of(op: hlo.SortOp) -> bool:
-    """Whether only a few elements from the ends of a sort are used."""
-    rank = len(shape_of(op.inputs[0]))
-    if axis_of(op) != rank - 1 or str(element_type(op.inputs[0])) != "f32":
+def takes_all_of(op: hlo.SortOp, rates: Rates) -> bool:
+    """Whether only elements at the ends of a sort are used, and top-k finds them faster.
+
+    XLA's sort is compared with top-k as the pass can write it: packed.
+    """
+    shape = shape_of(op.inputs[0])
+    if axis_of(op) != len(shape) - 1 or str(element_type(op.inputs[0])) != "f32":
         return False
     parts = _parts(op)
-    if not parts or not all(cost.top_k_pays(part.reach, part.size) for part in parts):
+    if not parts or not sorts_by_first(op):
         return False
-    return sorts_by_first(op)
+    rows, size = prod(shape[:-1]), shape[-1]
+    ends = {(part.is_largest, part.reach) for part in parts}
+    found = sum(top_k_ns(rates, rows, size, reach) for _, reach in ends)
+    return found <= sort_ns(rates, rows, size, operands=1, is_plain=True)
 
 
 def _parts(op: hlo.SortOp) -> list[_SortedPart] | None:

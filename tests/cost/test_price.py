@@ -29,6 +29,14 @@ PROGRAMS = {
     "slices": lambda x: x[:, 1:] - x[:, :-1],
     "an exponential that is broadcast": lambda x: x * jnp.exp(x[:, :1]),
     "a sum of squares": lambda x: (x * x).sum(1),
+    "a softmax": lambda x: jax.nn.softmax(x),
+    "a sum of a slice": lambda x: jnp.tanh(x[:, :20]).sum(1),
+    "a sum of selected elements": lambda x: jnp.where(x > 0, x, 2 * x).sum(1),
+    "two sums of exponentials": lambda x: (jnp.exp(x).sum(1), jnp.exp(x).max(1)),
+    "slices of a sum": lambda x: jnp.tanh(x.sum(1))[1:] + 1,
+    "the distance to a mean of columns": lambda x: x - x.mean(0),
+    "a sum of 16-bit numbers": lambda x: x.astype(jnp.bfloat16).astype(jnp.float32).sum(1),
+    "a sum of integers": lambda x: (x.astype(jnp.int32) + 1).astype(jnp.float32).sum(1),
 }
 
 
@@ -73,6 +81,13 @@ def test_price_of_a_loop_counts_iterations():
     with module.context:
         unknown = _seconds(ops, outputs, context)
     assert unknown == pytest.approx(UNKNOWN_TRIPS * seconds[0], rel=0.01)
+
+
+def test_rewrites_that_pay_only_together_are_found():
+    """The maximum of a softmax does not pay as slices before the sum is written so."""
+    x = np.ones((8815, 2), np.float32)
+    hits = _hits(jax.nn.softmax, x, "inline,cse,reductions")
+    assert hits == {"reduce-to-slices": 2}
 
 
 def _hits(function, arg, pipeline, **context):

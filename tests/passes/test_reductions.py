@@ -19,9 +19,8 @@ SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.fl
 
 def rewritten(function, *args, hits):
     """The function's results after the pass; `hits` is how often each rule must have fired."""
-    with patch.multiple(cost, LEAST_SLICED=1, SEARCHED_ELEMENTS=range(1, 2**20), LEAST_DOT=1):
-        passes = "inline{default-pipeline=},symbol-dce,cse,reductions"
-        lowered = jxc.lower(function, *args).opt(passes)
+    passes = "inline{default-pipeline=},symbol-dce,cse,reductions{always=true}"
+    lowered = jxc.lower(function, *args).opt(passes)
     assert lowered.report.hits == hits
     return lowered.compile()(*args)
 
@@ -138,11 +137,10 @@ def test_argmax_of_typical_programs(function):
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: jnp.argmax(x[:, :31], 1),
         lambda x: jnp.argmax(jnp.int32(x), 1),
         lambda x: jnp.argmax(x.astype(jnp.float16), 1),
     ],
-    ids=["few", "integers", "half"],
+    ids=["integers", "half"],
 )
 def test_other_argument_reductions_stay(function):
     rewritten(function, normal(40, 50), hits={})
@@ -179,8 +177,7 @@ def test_product_to_dot_in_a_loop():
 
     x, v = normal(2, 7, 40), normal(2, 40)
     lowered = jxc.lower(function, x, v)
-    with patch.object(cost, "LEAST_DOT", 1):
-        found = lowered.opt("O2")
+    found = lowered.opt("inline,cse,reductions{always=true}")
     assert found.report.hits[DOT] == 1
     np.testing.assert_allclose(found.compile()(x, v), jax.jit(function)(x, v), rtol=1e-4)
 

@@ -61,7 +61,7 @@ def test_each_rule_for_cpu_that_reads_rates_decides_by_them():
     assert any(each.by_rates for each in rules)
     for each in rules:
         if "context.rates" in inspect.getsource(each.function):
-            assert each.by_rates, each.name
+            assert each.by_rates or each.priced, each.name
 
 
 def test_pass_context_rejects_unknown_targets_and_assumptions():

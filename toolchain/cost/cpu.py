@@ -7,7 +7,7 @@ cores, and of 0.12 where it differs. `OWN` has a function for each op that is a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log2, prod
+from math import log, log2, prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -42,8 +42,8 @@ FORK = Rate("fork", "starting a kernel on all cores, an addition of 65536 f32, i
 ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
 ROW_EXTREMUM = Rate("row-extremum", "a maximum of 3 adjacent f32, on one core, in ns", 2.3)
 SUMMED = Rate("summed-element", "one element of a sum of 1024 adjacent f32, one core, in ns", 0.1)
-COMPUTED_ROW = Rate(
-    "computed-row", "a maximum of 3 adjacent f32 that the kernel computes, on one core, in ns", 6.3
+ROW_OP = Rate(
+    "row-op", "an addition to 3 adjacent f32 in a kernel with a reduction, on one core, in ns", 2.0
 )
 SEARCHED = Rate("searched-element", "one element of an argmax of f32, on one core, in ns", 1.0)
 WIDE_ROW = Rate(
@@ -70,7 +70,15 @@ NAIVE = Rate("naive-multiply-add", "one multiply-add of 3x3 matrices of f32, in 
 TALL_PRODUCT = Rate(
     "tall-product-of-xla", "a multiply-add of a 20000x3 and a 3x16 matrix of f32, in ns", 0.37
 )
-SORTED = Rate("sorted-element", "one comparison of a sort of 100,000 f32, in ns", 12.0)
+SORTED = Rate("sorted-element", "one comparison of a sort of 100,000 f32, in ns", 15.0)
+PLAIN_SORTED = Rate(
+    "plain-sorted-element", "one comparison of a sort of 100,000 i32, of one operand, in ns", 3.0
+)
+SORTED_PAIR = Rate(
+    "sorted-pair", "one comparison of a sort of 100,000 f32 and as many i32, in ns", 23.0
+)
+TOP_SCANNED = Rate("top-1-element", "one element of the top-1 of 100,000 f32, in ns", 1.5)
+TOP_KEPT = Rate("top-k-comparison", "one comparison of the top-1,000 of 100,000 f32, in ns", 10.0)
 SCATTERED = Rate("scattered-element", "one element of scattered rows of f32, in ns", 0.5)
 SCATTERED_ROW = Rate("scattered-row", "one scattered row of f32, in ns", 15.0)
 GATHERED_ROW = Rate("gathered-row", "one gathered element of f32, in ns", 3.0)
@@ -197,7 +205,42 @@ def _selection(op: hlo.SelectAndScatterOp, rates: Rates) -> float:
 def _sort(op: hlo.SortOp, rates: Rates) -> float:
     shape = shape_of(op.operands[0])
     length = shape[op.attributes["dimension"].value if "dimension" in op.attributes else -1]
-    return prod(shape) * log2(max(length, 2)) * rates[SORTED]
+    is_plain = isinstance(op.operands[0].type.element_type, ir.IntegerType)
+    operands = len(op.operands)
+    is_plain = is_plain and operands == 1 and body_of(op) == "compare"
+    return sort_ns(rates, prod(shape) // max(length, 1), length, operands, is_plain)
+
+
+def sort_ns(rates: Rates, rows: int, size: int, operands: int, is_plain: bool) -> float:
+    """The time of sorting, in ns.
+
+    Args:
+        rates: of the device.
+        rows: how many axes are sorted.
+        size: their extent.
+        operands: what is sorted by the first of them.
+        is_plain: whether the C++ library's sort of integers does it, without a comparator.
+    """
+    each = rates[PLAIN_SORTED]
+    if not is_plain:
+        each = rates[SORTED] + (operands - 1) * (rates[SORTED_PAIR] - rates[SORTED])
+    return rows * size * log2(max(size, 2)) * each
+
+
+def top_k_ns(rates: Rates, rows: int, size: int, kept: int) -> float:
+    """The time of finding the `kept` largest of `size` elements in each row, in ns.
+
+    Every element is compared with the least that is kept. In random order, `kept` and
+    `kept * log(size / kept)` of them enter the heap.
+    """
+    entering = kept * (1 + log(max(size / kept, 1)))
+    heap = entering * log2(kept + 1) * rates[TOP_KEPT]
+    return rows * max(size * rates[TOP_SCANNED], heap)
+
+
+def _top_k(op: ir.OpView, rates: Rates) -> float:
+    shape, found = shape_of(op.operands[0]), shape_of(op.results[0])
+    return top_k_ns(rates, prod(shape[:-1]), shape[-1], found[-1])
 
 
 def _scatter(op: hlo.ScatterOp, rates: Rates) -> float:
@@ -254,6 +297,7 @@ OWN: dict[str, Callable[..., float]] = {
     "reduce_window": _window,
     "select_and_scatter": _selection,
     "sort": _sort,
+    "top_k": _top_k,
     "scatter": _scatter,
     "convolution": _convolution,
     "custom_call": _library,

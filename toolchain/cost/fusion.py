@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from jaxlib.mlir import ir
 
+from ..ir.materialize import is_materialize_call
 from .flops import elements_of
 from .formulas import ARITHMETIC, FUNCTIONS, names
 
@@ -25,8 +26,16 @@ _FUSED = _VIEWS | _MOVES | _FREE | _ELEMENTWISE | names("reduce")
 _EXPENSIVE = FUNCTIONS | names("gather reduce sqrt rsqrt remainder")
 """Ops that are not computed again for each of several users."""
 
-_OF_LIBRARY = (ARITHMETIC | FUNCTIONS | names("broadcast_in_dim reshape")) - names("select compare")
-"""Ops that XLA:CPU's library for reductions computes with them."""
+_OF_LIBRARY = (
+    ARITHMETIC | FUNCTIONS | names("broadcast_in_dim concatenate reshape transpose")
+) - names("select compare")
+"""Ops on f32 and bf16 that XLA:CPU's library for reductions computes with them."""
+
+_LEAST_OF_LIBRARY = 4096
+"""The least elements of an op, or of the operand of a reduction, that the library computes.
+
+Ops on 3,000 elements were not in its kernels, ops on 5,000 were, on jaxlib 0.10.2 and 0.12.
+"""
 
 _SHIFTING = _MOVES | names("broadcast_in_dim reverse slice transpose")
 """Ops that read an element of their operand at another index than that of the result."""
@@ -105,6 +114,7 @@ class _Graph:
     ) -> None:
         self._of: dict[ir.Value, Node] = {}
         self._stored: dict[ir.Value, bool] = {}
+        self._library_root: dict[ir.Value, ir.Value] = {}
         members: dict[ir.Value, Node] = {}
         for op in ops:
             if not (results := op.results):
@@ -143,8 +153,8 @@ class _Graph:
     def _library_kernels(self) -> set[ir.Value]:
         """The ops, by their first results, that XLA:CPU leaves to the library of its reductions.
 
-        That library computes reductions of f32 with the elementwise ops around them, and computes
-        none of these twice.
+        That library computes reductions of floats with the elementwise ops around them. Its kernels
+        have one result. They hold no slices, selects and integers: these are stored before.
         """
         inside: set[ir.Value] = set()
         pending = [node for node in self.order if _is_library_reduction(node)]
@@ -155,9 +165,25 @@ class _Graph:
                 continue
             inside.add(key)
             near = [self._of[v] for v in node.operands if v in self._of]
-            near += [user for v in node.op.results for user in self._users.get(v, ())]
-            pending += [each for each in near if each.name in _OF_LIBRARY]
+            if node.name != "reduce" or _is_over_last(node):
+                near += [user for v in node.op.results for user in self._users.get(v, ())]
+            pending += [each for each in near if self._is_of_library(each)]
         return inside
+
+    def _is_of_library(self, node: Node) -> bool:
+        if node.name == "reduce":
+            return _is_library_reduction(node)
+        if node.name == "divide" and self._is_by_few(node):
+            return False
+        is_large = node.elements >= _LEAST_OF_LIBRARY
+        return node.name in _OF_LIBRARY and is_large and _is_of_floats(node)
+
+    def _is_by_few(self, node: Node) -> bool:
+        """Whether a division is by few numbers, broadcast: XLA computes their reciprocals first."""
+        divisor = self._of.get(node.operands[1])
+        if divisor is None or divisor.name != "broadcast_in_dim":
+            return False
+        return _elements(divisor.operands[0]) < _LEAST_OF_LIBRARY
 
     def _is_stored(self, node: Node) -> bool:
         """Whether the results of `node` are in memory: whether it does not join all its users."""
@@ -168,16 +194,28 @@ class _Graph:
         users = [user for value in node.op.results for user in self._users.get(value, ())]
         if not all(self._takes(user, node) for user in users):
             return True
+        if node.op.results[0] in self._in_library:
+            return not self._joins(node, users)
         if node.name in _VIEWS or node.name not in _EXPENSIVE:
-            return False
-        if node.op.results[0] in self._in_library and all(
-            user.op.results[0] in self._in_library for user in users
-        ):
             return False
         return len(users) > 1 or any(user.name == "broadcast_in_dim" for user in users)
 
+    def _joins(self, node: Node, users: Sequence[Node]) -> bool:
+        """Whether an op of the library is in one kernel with all of its users."""
+        roots = {self._root_of(user) for user in users}
+        if len(roots) == 1:
+            self._library_root[node.op.results[0]] = roots.pop()
+            return True
+        return node.name in _VIEWS and not any(value in self._of for value in node.operands)
+
+    def _root_of(self, node: Node) -> ir.Value:
+        key = node.op.results[0]
+        return self._library_root.get(key, key)
+
     def _takes(self, user: Node, node: Node) -> bool:
         """Whether `user` may be in one kernel with `node`, whose result it reads."""
+        if (user.op.results[0] in self._in_library) != (node.op.results[0] in self._in_library):
+            return False
         if not user.is_fused or (user.name == "gather" and user.operands[0] in node.op.results):
             return False
         if user.name == "dynamic_update_slice":
@@ -189,8 +227,10 @@ class _Graph:
         return self._stored[node.op.results[0]] and not self._is_alias(node)
 
     def _is_alias(self, node: Node) -> bool:
-        """Whether it is a reshape of what is in memory."""
-        return node.name == "reshape" and self._is_in_memory(node.operands[0])
+        """Whether it is a reshape of what is in memory, or a call that keeps its operand there."""
+        if node.name == "reshape":
+            return self._is_in_memory(node.operands[0])
+        return node.name == "optimization_barrier" or is_materialize_call(node.op)
 
     def _is_in_memory(self, value: ir.Value) -> bool:
         return value not in self._of or self._stored[value]
@@ -243,9 +283,24 @@ class _Graph:
 
 
 def _is_library_reduction(node: Node) -> bool:
-    if node.name != "reduce" or len(node.op.results) > 1:
+    if node.name != "reduce" or len(node.op.results) > 1 or not _is_of_floats(node):
         return False
-    return isinstance(node.op.results[0].type.element_type, ir.F32Type)
+    return _elements(node.operands[0]) >= _LEAST_OF_LIBRARY
+
+
+def _is_of_floats(node: Node) -> bool:
+    kinds = [value.type for value in (*node.operands, *node.op.results)]
+    return all(
+        isinstance(kind, ir.RankedTensorType)
+        and isinstance(kind.element_type, ir.F32Type | ir.BF16Type)
+        for kind in kinds
+    )
+
+
+def _is_over_last(node: Node) -> bool:
+    """Whether a reduction combines adjacent elements."""
+    dims = list(node.op.attributes["dimensions"])
+    return len(ir.RankedTensorType(node.operands[0].type).shape) - 1 in dims
 
 
 def takes_columns(node: Node) -> bool:

@@ -25,7 +25,8 @@ from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
 from .fusion import FusedKernel, Node, kernels_of, takes_columns
 from .rates import Rates
 
-_WIDE_ROW, _FEW_ROWS = 2**15, 64  # sums of so few rows of so many elements are slow on 0.10
+_WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
+_COMPUTED_WIDE = 6.0  # how many times faster they are of elements that the kernel computes
 
 UNKNOWN_TRIPS = 10
 """The trip count to assume of a loop whose trip count is unknown."""
@@ -121,28 +122,34 @@ class Model:
 
     def _fused(self, kernel: FusedKernel, moved: float) -> float:
         """The time of a fused kernel, in ns."""
-        one_core, flops = 0.0, 0.0
+        root, one_core, flops = kernel.root, 0.0, 0.0
         is_library = any(n.name == "reduce" and len(n.op.results) == 1 for n in kernel.nodes)
-        is_scalar = not is_library and any(
-            takes_columns(n) or (n is not kernel.root and _branches(n)) for n in kernel.nodes
+        is_search = any(n.name == "reduce" and len(n.op.results) > 1 for n in kernel.nodes)
+        is_scalar = is_search or (
+            not is_library
+            and any(takes_columns(n) or (n is not root and _branches(n)) for n in kernel.nodes)
         )
-        short = 1.0 if is_library else _short_rows(kernel.root)
+        short = 1.0 if is_library else _short_rows(root)
         for node in kernel.nodes:
             wanted = kernel.demand[node.op.results[0]]
             each = self._each(node, is_library)
-            if node is kernel.root and node.name in _MOVED:
+            if node is root and node.name in _MOVED:
                 each = 0.0
             elif node.name in ("sqrt", "rsqrt") and is_scalar:
                 each = self._rates[cpu.SCALAR_ROOT]
             elif node.name in FUNCTIONS:
-                each *= _SCALAR if is_scalar else short
-            elif node.name in _COUNTED and node.op.results[0] in kernel.scattered:
+                each *= _SCALAR if is_search or (is_scalar and short == 1.0) else short
+            elif node.name in _COUNTED and (is_search or node.op.results[0] in kernel.scattered):
                 each *= _SCALAR
+            if is_library and node.name in _COUNTED_OR_FUNCTION:
+                last = _last(node)
+                each *= ceil(last / _LANES) * _LANES / last
+                one_core += wanted / last * self._rates[cpu.ROW_OP]
             one_core += each * wanted
             flops += wanted * (node.name in _COUNTED)
             if node.name == "reduce":
                 one_core += self._reduced(kernel, node, wanted)
-        threads = _threads(flops, moved)
+        threads = 1 if is_search else _threads(flops, moved)
         ns = max(one_core / threads, self._memory_ns(moved))
         if threads > 1:
             ns += self._rates[cpu.FORK]
@@ -187,8 +194,6 @@ class Model:
             wanted: elements of its result.
         """
         is_root = node is kernel.root
-        producers = kernel.nodes[kernel.nodes.index(node) + 1 :]
-        is_computed = any(n.name in _COUNTED_OR_FUNCTION for n in producers)
         shape = shape_of(node.op.operands[0])
         dims = sorted(int(dim) for dim in node.op.attributes["dimensions"])
         combined = prod(int(shape[dim]) for dim in dims)
@@ -199,15 +204,14 @@ class Model:
             return elements * self._rates[cpu.SEARCHED]
         inner = prod(shape[dims[-1] + 1 :])
         start = self._rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
-        if is_computed and inner == 1:
-            start += self._rates[cpu.COMPUTED_ROW] - self._rates[cpu.ROW_EXTREMUM]
         if (
             inner * combined == prod(shape)
             and is_root
             and wanted > _WIDE_ROW
             and combined < _FEW_ROWS
         ):
-            return elements * self._rates[cpu.WIDE_ROW]
+            is_computed = any(n.name in _COUNTED_OR_FUNCTION for n in kernel.nodes)
+            return elements * self._rates[cpu.WIDE_ROW] / (_COMPUTED_WIDE if is_computed else 1)
         starts = wanted if inner == 1 or not is_root else elements / inner
         return starts * start + elements * self._rates[cpu.SUMMED]
 
@@ -236,6 +240,7 @@ _COUNTED = ARITHMETIC | {"square"}
 _COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS
 _MOVED = ("concatenate", "pad")
 _UNROLLED = 2.5  # the same in loops over so few elements that they are unrolled
+_LANES = 8  # the library for reductions computes so many adjacent elements of a row at once
 _SCALAR = 6.0  # how many times longer ops take that are not vectorized
 
 
@@ -288,6 +293,12 @@ def _branches(node: Node) -> bool:
         return False
     shape, operand = shape_of(node.op.results[0]), shape_of(node.operands[0])
     return bool(shape) and (shape[-1] != operand[-1] or shape[-1] < cpu.VECTOR)
+
+
+def _last(node: Node) -> int:
+    """The extent of the last dimension of a result."""
+    shape = shape_of(node.op.results[0])
+    return shape[-1] if shape else 1
 
 
 def _row(op: ir.OpView) -> int:

@@ -5,10 +5,11 @@
    operands that are final. The ops that a replacement builds are visited next.
 3. A worklist holds the ops near a replacement: its users, and ops that became the only user of a
    value or whose value has one user left. They are visited again until the list is empty.
+4. An op whose rewrite did not pay is visited again after a rewrite that did: rewrites that lose one
+   by one may pay together.
 
 A replaced op is erased at once, with the producers that only it used, so that rules count users
-right. The bindings make a new Python object each time an op is read, and an object of an erased op
-points to freed memory: `_LiveOps` says which objects may still be used.
+right.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from time import perf_counter
-from typing import TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -33,6 +33,7 @@ from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
 from .gate import pays
+from .live_ops import Handle, LiveOps
 from .recording import current_recorder
 from .remarks import NoMatch, is_collecting, remark
 from .rule import PassContext, Rule, RuleCount, checked_result
@@ -44,10 +45,8 @@ REWRITES_PER_OP = 16
 _LEAST_BUDGET = 1000  # rewrites that any module may use, however small
 _LAST_REWRITES = 50  # kept, to name the rules that undo each other
 _PRODUCERS_SEEN = 4  # how many producers deep a rule may inspect
+_ROUNDS_OF_DECLINED = 2  # how often ops whose rewrites did not pay are visited again
 _USERS_SEEN = 32  # of one value: a constant may have thousands
-
-_Handle: TypeAlias = tuple[ir.OpView, int, int]
-"""An op, the address of its results, and its number among the ops at that address."""
 
 
 class ConvergenceError(JxcError):
@@ -79,8 +78,10 @@ class Worklist:
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_LAST_REWRITES)
         self._rewrites = 0
-        self._live = _LiveOps()
-        self._again: OrderedDict[tuple[int, int], _Handle] = OrderedDict()
+        self._live = LiveOps()
+        self._again: OrderedDict[tuple[int, int], Handle] = OrderedDict()
+        self._declined: list[Handle] = []
+        self._has_paid = False  # whether a priced rewrite was carried out since it was declined
         self._is_first = True  # in the pass over the module: the users of an op come later
 
     def run(self) -> None:
@@ -100,6 +101,16 @@ class Worklist:
     def _visit_all(self) -> None:
         self._visit_inside(self._module)
         self._is_first = False
+        self._visit_listed()
+        for _ in range(_ROUNDS_OF_DECLINED):
+            if not self._has_paid:
+                return
+            self._again.update({handle[1:]: handle for handle in self._declined})
+            self._has_paid = False
+            self._declined.clear()
+            self._visit_listed()
+
+    def _visit_listed(self) -> None:
         while self._again and not self._is_spent():
             handle = self._again.popitem(last=False)[1]
             for built in reversed(self._visit_alone(handle)):
@@ -124,7 +135,7 @@ class Worklist:
                 for handle in [self._live.handle(each) for each in self._rules.among(ops)]:
                     self._visit_from(handle)
 
-    def _visit_from(self, handle: _Handle) -> None:
+    def _visit_from(self, handle: Handle) -> None:
         """Visit the ops inside an op, then the op, then the ops that replaced it."""
         pending = [handle]
         while pending:
@@ -133,13 +144,13 @@ class Worklist:
                 self._visit_inside(handle[0])
             pending += self._visit_alone(handle)
 
-    def _visit_alone(self, handle: _Handle) -> Sequence[_Handle]:
+    def _visit_alone(self, handle: Handle) -> Sequence[Handle]:
         """Visit an op, if it still exists; return the ops to visit next, last first."""
         if self._live.has(handle) and (rules := self._rules.of(handle[0])):
             return self._visit(handle[0], rules)
         return ()
 
-    def _visit(self, op: ir.OpView, rules: Sequence[Rule]) -> Sequence[_Handle]:
+    def _visit(self, op: ir.OpView, rules: Sequence[Rule]) -> Sequence[Handle]:
         """Try the rules on `op`; return the ops to visit next, last first."""
         if self._is_spent():
             return ()
@@ -174,15 +185,21 @@ class Worklist:
         return built
 
     def _is_allowed(
-        self, rule: Rule, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[_Handle]
+        self, rule: Rule, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[Handle]
     ) -> bool:
         """Whether a rewrite adds no communication, pays, and is not skipped."""
         new = [each[0] for each in built]
         if self._guard is not None and not self._guard.allows(op, values, new):
             return False
-        return pays(rule, op, values, new, self._context) and self._is_carried_out(rule, op)
+        if not pays(rule, op, values, new, self._context):
+            self._declined.append(self._live.handle(op))
+            return False
+        if not self._is_carried_out(rule, op):
+            return False
+        self._has_paid |= rule.priced
+        return True
 
-    def _discard(self, built: Sequence[_Handle]) -> None:
+    def _discard(self, built: Sequence[Handle]) -> None:
         """Erase what a rule built."""
         left = list(built)
         while unused := [each for each in left if not any(map(is_used, each[0].results))]:
@@ -219,16 +236,16 @@ class Worklist:
         finally:
             tally.seconds += perf_counter() - start
 
-    def _keeping_effects(self, op: ir.OpView) -> list[_Handle]:
+    def _keeping_effects(self, op: ir.OpView) -> list[Handle]:
         """The new ops without results, which a rule builds where branches of `op` have effects."""
         if not isinstance(op, hlo.IfOp | hlo.CaseOp | hlo.WhileOp):
             return []
         ops = [each for each in op.operation.block.operations if not len(each.results)]
         return [self._live.handle(each) for each in ops if not self._live.is_registered(each)]
 
-    def _built_for(self, values: Sequence[ir.Value]) -> list[_Handle]:
+    def _built_for(self, values: Sequence[ir.Value]) -> list[Handle]:
         """The new ops among the producers of `values`, users before producers."""
-        built: list[_Handle] = []
+        built: list[Handle] = []
         pending = [value.owner for value in values]
         while pending:
             op = pending.pop()
@@ -281,70 +298,6 @@ class Worklist:
         )
         error.add_note(f"last: {_rewrite_at(*self._recent[-1])}")
         raise error
-
-
-class _LiveOps:
-    """The ops that exist: they decide whether a handle may still be used.
-
-    An op is identified by the address of its results. After it is erased, another op may get that
-    address, so each op also has a number.
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[int, int] = {_NO_RESULTS: 0}
-        self._count = 0
-        self._added: list[Sequence[ir.OpView]] = []
-
-    def add(self, ops: Sequence[ir.OpView]) -> None:
-        """Add ops for `register` to register, which few passes need: most change nothing."""
-        self._added.append(ops)
-
-    def register(self) -> None:
-        """Register the ops that were added. This must be done before any op is erased."""
-        for ops in self._added:
-            for op in ops:
-                self.handle(op)
-        self._added.clear()
-
-    def is_registered(self, op: ir.OpView) -> bool:
-        """Whether `op` is registered, or has a handle."""
-        return _address(op) in self._numbers
-
-    def handle(self, op: ir.OpView) -> _Handle:
-        """A handle on `op`, which exists."""
-        address = _address(op)
-        number = self._numbers.get(address)
-        if number is None:
-            self._count += 1
-            number = self._numbers[address] = self._count
-        return op, address, number
-
-    def has(self, handle: _Handle) -> bool:
-        """Whether the op of `handle` still exists."""
-        return self._numbers.get(handle[1]) == handle[2]
-
-    def erase(self, handle: _Handle) -> None:
-        """Erase an unused op and the ops inside it."""
-        op, address, _ = handle
-        for inner in walk(op) if has_regions(op) else ():
-            if (inner_address := _address(inner)) != _NO_RESULTS:
-                self._numbers.pop(inner_address, None)
-        del self._numbers[address]
-        op.operation.erase()
-
-
-_NO_RESULTS = 0  # stands for the address of each other op: no rule replaces or builds one
-
-
-def _address(op: ir.OpView) -> int:
-    """The address of the results of `op`, or of its block if it only has effects.
-
-    (The hash of an op is that of its contents.)
-    """
-    if len(results := op.results):
-        return hash(results[0])
-    blocks = list(op.regions[0].blocks) if has_regions(op) else []
-    return hash(blocks[0]) if blocks else _NO_RESULTS
 
 
 _GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'reductions{always=true}' --split-input-file | FileCheck %s
 
 // The argmax of JAX: the least index of the maximum; NaN counts as the maximum.
 // CHECK-LABEL: func.func @argument_to_two_reductions(
@@ -60,54 +60,6 @@ func.func @argument_to_two_reductions_argmin(%x: tensor<64x100xf32>) -> tensor<1
     stablehlo.return %7, %8 : tensor<f32>, tensor<i32>
   }
   return %r#1 : tensor<100xi32>
-}
-
-// Along a short axis, the single reduction is faster.
-// CHECK-LABEL: func.func @argument_to_two_reductions_not_few(
-// CHECK: reducer
-// CHECK: return
-func.func @argument_to_two_reductions_not_few(%x: tensor<500x20xf32>) -> tensor<500xi32> {
-  %places = stablehlo.iota dim = 1 : tensor<500x20xi32>
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %r:2 = stablehlo.reduce(%x init: %least), (%places init: %zero) across dimensions = [1] : (tensor<500x20xf32>, tensor<500x20xi32>, tensor<f32>, tensor<i32>) -> (tensor<500xf32>, tensor<500xi32>)
-  reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
-    %0 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %1 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %2 = stablehlo.or %0, %1 : tensor<i1>
-    %3 = stablehlo.compare EQ, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %4 = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %5 = stablehlo.and %3, %4 : tensor<i1>
-    %6 = stablehlo.or %2, %5 : tensor<i1>
-    %7 = stablehlo.select %2, %a, %b : tensor<i1>, tensor<f32>
-    %8 = stablehlo.select %6, %i, %j : tensor<i1>, tensor<i32>
-    stablehlo.return %7, %8 : tensor<f32>, tensor<i32>
-  }
-  return %r#1 : tensor<500xi32>
-}
-
-// So few elements that both take a few microseconds.
-// CHECK-LABEL: func.func @argument_to_two_reductions_not_small(
-// CHECK: reducer
-// CHECK: return
-func.func @argument_to_two_reductions_not_small(%x: tensor<2x100xf32>) -> tensor<2xi32> {
-  %places = stablehlo.iota dim = 1 : tensor<2x100xi32>
-  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %r:2 = stablehlo.reduce(%x init: %least), (%places init: %zero) across dimensions = [1] : (tensor<2x100xf32>, tensor<2x100xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
-  reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
-    %0 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %1 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %2 = stablehlo.or %0, %1 : tensor<i1>
-    %3 = stablehlo.compare EQ, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %4 = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    %5 = stablehlo.and %3, %4 : tensor<i1>
-    %6 = stablehlo.or %2, %5 : tensor<i1>
-    %7 = stablehlo.select %2, %a, %b : tensor<i1>, tensor<f32>
-    %8 = stablehlo.select %6, %i, %j : tensor<i1>, tensor<i32>
-    stablehlo.return %7, %8 : tensor<f32>, tensor<i32>
-  }
-  return %r#1 : tensor<2xi32>
 }
 
 // The maximum is a result too. If it is a zero, it must be the first one, with its sign.

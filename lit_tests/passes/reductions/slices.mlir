@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'reductions{always=true}' --split-input-file | FileCheck %s
 
 // A norm of points in space. The sum starts from 0.0. This addition is written as a select, because
 // XLA would fold x + 0.0 into x.
@@ -66,32 +66,10 @@ func.func @reduce_to_slices_leading(%x: tensor<4x5000xf64>) -> tensor<5000xf64> 
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
 // CHECK: return
-func.func @reduce_to_slices_not_many(%x: tensor<2000x9xf32>) -> tensor<2000xf32> {
+func.func @reduce_to_slices_not_many(%x: tensor<2000x17xf32>) -> tensor<2000xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2000x9xf32>, tensor<f32>) -> tensor<2000xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2000x17xf32>, tensor<f32>) -> tensor<2000xf32>
   return %r : tensor<2000xf32>
-}
-
-// So few elements that both take a few microseconds.
-// CHECK-LABEL: func.func @reduce_to_slices_not_small(
-// CHECK: stablehlo.reduce(
-// CHECK-NOT: stablehlo.slice
-// CHECK: return
-func.func @reduce_to_slices_not_small(%x: tensor<1000x3xf32>) -> tensor<1000xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1000x3xf32>, tensor<f32>) -> tensor<1000xf32>
-  return %r : tensor<1000xf32>
-}
-
-// XLA vectorizes along the dimension after the axis.
-// CHECK-LABEL: func.func @reduce_to_slices_not_before_many(
-// CHECK: stablehlo.reduce(
-// CHECK-NOT: stablehlo.slice
-// CHECK: return
-func.func @reduce_to_slices_not_before_many(%x: tensor<100x3x64xf32>) -> tensor<100x64xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3x64xf32>, tensor<f32>) -> tensor<100x64xf32>
-  return %r : tensor<100x64xf32>
 }
 
 // XLA vectorizes sums of integers.

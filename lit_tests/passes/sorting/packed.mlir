@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p sorting --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'sorting{always=true}' --split-input-file | FileCheck %s
 
 // The key is the upper half. The lower half holds the index, for stability, and a bit for -0.0.
 // CHECK-LABEL: func.func @sort_to_packed_sort(
@@ -77,31 +77,6 @@ func.func @sort_to_packed_sort_descending_places(%x: tensor<600xf32>) -> tensor<
     stablehlo.return %p : tensor<i1>
   }) : (tensor<600xf32>, tensor<600xi32>) -> (tensor<600xf32>, tensor<600xi32>)
   return %s#1 : tensor<600xi32>
-}
-
-// So few elements that both take a few microseconds.
-// CHECK-LABEL: func.func @sort_to_packed_sort_not_few(
-// CHECK-NOT: i64>
-// CHECK: "stablehlo.sort"
-// CHECK-NOT: i64>
-// CHECK: return
-func.func @sort_to_packed_sort_not_few(%x: tensor<500xf32>) -> tensor<500xf32> {
-  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
-    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
-    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
-    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
-    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
-    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }) : (tensor<500xf32>) -> tensor<500xf32>
-  return %s : tensor<500xf32>
 }
 
 // A comparison that JAX does not write.

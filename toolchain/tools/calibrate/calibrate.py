@@ -186,6 +186,23 @@ def _sum_of_maxima(x: Any) -> Any:
     return _window(-jnp.inf, lax.max, x).sum()
 
 
+_SORTED = 100_000
+_COMPARISONS = _SORTED * 16.6
+_ENTERING = 1000 * 5.605  # elements that are among the 1,000 largest so far
+
+
+def _sort_integers(x: Any) -> Any:
+    return lax.sort((x * 1e6).astype(jnp.int32), is_stable=False)
+
+
+def _top_k(kept: int, x: Any) -> Any:
+    return lax.top_k(x, kept)
+
+
+def _maximum_of_rows(x: Any) -> Any:
+    return _polynomial(x).max(1)
+
+
 def _root_of_columns(x: Any) -> Any:
     return lax.rsqrt(x[:, 0] * x[:, 0] + x[:, 1])
 
@@ -262,7 +279,7 @@ PROBES = [
     Probe(cpu.FORK, lambda: _repeated(lambda h: h * 0.5 + 0.25, _ELEMENTS), _ITERATIONS),
     Probe(cpu.ROW_SUM, lambda: (lambda x: x.sum(1), [_ones(_POINTS, 3)]), _POINTS),
     Probe(cpu.ROW_EXTREMUM, lambda: (lambda x: x.max(1), [_ones(_POINTS, 3)]), _POINTS),
-    Probe(cpu.COMPUTED_ROW, lambda: (lambda x: (x * 2 + 1).max(1), [_ones(_POINTS, 3)]), _POINTS),
+    Probe(cpu.ROW_OP, lambda: (_maximum_of_rows, [_ones(_POINTS, 3)]), _POINTS * _STEPS * 2),
     Probe(cpu.SUMMED, lambda: (lambda x: x.sum(1), [_ones(_SIZE, _SIZE)]), _SIZE**2 / _CORES),
     Probe(cpu.SEARCHED, lambda: (lambda x: x.argmax(1), [_ones(1000, 100)]), 1000 * 100),
     Probe(cpu.WIDE_ROW, lambda: (lambda x: x.sum(0), [_ones(8, 1 << 17)]), (1 << 20) / _CORES),
@@ -272,7 +289,11 @@ PROBES = [
     Probe(cpu.WINDOW, lambda: (partial(_window, -jnp.inf, lax.max), [_image()]), _TAPS),
     Probe(cpu.WINDOW_SUM, lambda: (partial(_window, 0.0, lax.add), [_image()]), _TAPS),
     Probe(cpu.SELECTED, lambda: (jax.grad(_sum_of_maxima), [_image()]), _TAPS),
-    Probe(cpu.SORTED, lambda: (jnp.sort, _random(100_000)), 100_000 * 16.6),
+    Probe(cpu.SORTED, lambda: (jnp.sort, _random(_SORTED)), _COMPARISONS),
+    Probe(cpu.PLAIN_SORTED, lambda: (_sort_integers, _random(_SORTED)), _COMPARISONS),
+    Probe(cpu.SORTED_PAIR, lambda: (jnp.argsort, _random(_SORTED)), _COMPARISONS),
+    Probe(cpu.TOP_SCANNED, lambda: (partial(_top_k, 1), _random(_SORTED)), _SORTED),
+    Probe(cpu.TOP_KEPT, lambda: (partial(_top_k, 1000), _random(_SORTED)), _ENTERING * 9.97),
     Probe(cpu.GATHERED_ROW, lambda: (lambda t, i: t[i], _table(1)), _ROWS),
     Probe(cpu.SCATTERED_ROW, lambda: (lambda t, i: t.at[i].add(1.0), _table(1)), _ROWS),
     Probe(cpu.SCATTERED, lambda: (lambda t, i: t.at[i].add(1.0), _table(64)), _ROWS * 64),
