@@ -96,3 +96,12 @@ def test_keys_of_keys_are_stored(keys):
 def test_programs_for_other_targets_are_left_alone():
     lowered = jxc.lower(lambda key, x: masked(jax.random.split(key), x), KEY, X)
     assert STORED not in lowered.opt(PASSES, target="tpu").as_text()
+
+
+def test_partitioned_programs_are_left_alone():
+    """A call that is not inlined would be computed whole on each device."""
+    mesh = jax.make_mesh((2,), ("d",))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
+    x = jax.device_put(X, rows)
+    lowered = jxc.lower(lambda key, x: masked(jax.random.split(key), x), KEY, x).opt(PASSES)
+    assert STORED not in lowered.as_text()
