@@ -41,7 +41,9 @@ def argument_to_two_reductions(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
         return None
     x, positions = op.inputs
     (dim,) = op.dimensions
-    if shape[dim] > MOST_COUNTED or prod(shape) > MOST_STORED or str(element_type(x)) != "f32":
+    if not 0 < shape[dim] <= MOST_COUNTED or prod(shape) > MOST_STORED:
+        return None
+    if str(element_type(x)) != "f32":
         return None
     direction = _direction(op)
     if direction not in _CHOICES or not _counts(positions, dim):
