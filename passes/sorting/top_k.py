@@ -72,7 +72,7 @@ def slice_of_sort_to_top_k(op: hlo.SliceOp, context: PassContext) -> ir.Value | 
 def takes_all_of(op: hlo.SortOp, rates: Rates) -> bool:
     """Whether only elements at the ends of a sort are used, and top-k finds them faster.
 
-    XLA's sort is compared with top-k as the pass can write it: packed.
+    Faster than a packed sort, which the pass writes otherwise.
     """
     shape = shape_of(op.inputs[0])
     if axis_of(op) != len(shape) - 1 or str(element_type(op.inputs[0])) != "f32":

@@ -205,9 +205,9 @@ def _selection(op: hlo.SelectAndScatterOp, rates: Rates) -> float:
 def _sort(op: hlo.SortOp, rates: Rates) -> float:
     shape = shape_of(op.operands[0])
     length = shape[op.attributes["dimension"].value if "dimension" in op.attributes else -1]
-    is_plain = isinstance(op.operands[0].type.element_type, ir.IntegerType)
     operands = len(op.operands)
-    is_plain = is_plain and operands == 1 and body_of(op) == "compare"
+    is_of_integers = isinstance(op.operands[0].type.element_type, ir.IntegerType)
+    is_plain = is_of_integers and operands == 1 and body_of(op) == "compare"
     return sort_ns(rates, prod(shape) // max(length, 1), length, operands, is_plain)
 
 
