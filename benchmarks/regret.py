@@ -27,11 +27,15 @@ import numpy as np
 from jax import lax
 
 import jxc
+from jxc.backend.targets import find_target
 from jxc.backend.timing import interleave
 from jxc.ir.io import read_module
 from jxc.pipeline import make_pipeline, our_passes
 from jxc.rewrite import PassContext
 from jxc.rewrite.actions import observe_rewrites
+from jxc.tools.report.compiled import Compiled
+from jxc.tools.report.report import report
+from jxc.tools.tune.estimated import estimated_seconds
 
 CALLS = PassContext().calls
 Site = tuple[str, Callable[..., Any], Sequence[Any]]
@@ -209,24 +213,74 @@ def reductions(rng: random.Random) -> Site:
     return f"{reduce.__name__} {shape} {axis} {around}", program, [_array(*shape)]
 
 
+def products(rng: random.Random) -> Site:
+    m, k, n, p = (_size(rng, 2, 2000) for _ in range(4))
+    while m * k + k * n + n * p > 4_000_000:
+        m, k, n, p = (max(size // 2, 1) for size in (m, k, n, p))
+    rows = _size(rng, 1, 4000)
+    index = jnp.asarray(np.random.default_rng(rows).integers(0, m, rows))
+    kinds: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+        "chain": (lambda x, y, z: x @ y @ z, [_array(m, k), _array(k, n), _array(n, p)]),
+        "chain tanh": (
+            lambda x, y, z: jnp.tanh(x) @ y @ z,
+            [_array(m, k), _array(k, n), _array(n, p)],
+        ),
+        "chain vector": (lambda x, y, v: x @ y @ v, [_array(m, k), _array(k, n), _array(n)]),
+        "right chain": (lambda x, y, z: x @ (y @ z), [_array(m, k), _array(k, n), _array(n, p)]),
+        "sum": (lambda x, y: (x @ y).sum(rows % 2), [_array(m, k), _array(k, n)]),
+        "sum of all": (lambda x, y: (x @ y).sum(), [_array(m, k), _array(k, n)]),
+        "trace": (lambda x, y: jnp.trace(x @ y), [_array(m, k), _array(k, m)]),
+        "diagonal": (lambda x, y: jnp.diagonal(x @ y), [_array(m, k), _array(k, m)]),
+        "factor": (lambda x, y, z: x @ y + x @ z, [_array(m, k), _array(k, n), _array(k, n)]),
+        "table": (lambda x, w, i: x[i] @ w, [_array(m, k), _array(k, n), index]),
+        "taken": (lambda x, w, i: jnp.take(x, i, 0) @ w, [_array(m, k), _array(k, n), index]),
+        "rows": (lambda x, w, i: (x @ w)[i], [_array(m, k), _array(k, n), index[: m // 3]]),
+        "edges": (
+            lambda x, e, w, i: jnp.concatenate([x[i], x[i[::-1]], e], -1) @ w,
+            [_array(m, 16), _array(rows, 8), _array(40, 64), index],
+        ),
+        "last token": (
+            lambda x, w: (x @ w)[:, -1],
+            [_array(rng.choice([1, 8]), max(k // 8, 1), 64), _array(64, n)],
+        ),
+    }
+    heads, keys, queries = rng.choice([2, 4, 8]), _size(rng, 16, 500), _size(rng, 1, 200)
+    shared, features = rng.choice([1, 2, 4]), rng.choice([16, 32, 64])
+
+    def repeated(q: Any, k: Any) -> Any:
+        return jnp.einsum("bqhd,bkhd->bhqk", q, jnp.repeat(k, heads, 2))
+
+    args = [_array(2, queries, shared * heads, features), _array(2, keys, shared, features)]
+    kinds["repeated"] = kinds["repeated heads"] = (repeated, args)
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return (jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", q, k)) @ v).sum()
+
+    args = [_array(heads, size, features) for size in (queries, keys, keys)]
+    kinds["attention gradient"] = (jax.grad(attention, (0, 1, 2)), args)
+    kind = rng.choice(sorted(kinds))
+    function, args = kinds[kind]
+    return f"{kind} {' '.join('x'.join(map(str, x.shape)) for x in args)}", function, args
+
+
 FAMILIES = {
     each.__name__.replace("_", "-"): each
-    for each in (pooling, small_matrices, elementary, sorting, reductions)
+    for each in (pooling, small_matrices, elementary, sorting, reductions, products)
 }
 
 
-def _programs(site: Site) -> dict[str, Any]:
+def _programs(site: Site, target: str) -> dict[str, Any]:
     """The programs of one site: as the gate decides, with priced rules always, and never."""
     _, function, args = site
-    lowered = jxc.lower(function, *args)
+    lowered = jxc.lower(function, *args).for_target(target)
     steps = make_pipeline("O2")
     found = {
-        "decided": lowered._after(steps, PassContext()),
-        "always": lowered._after(steps, PassContext(always=True)),
+        "decided": lowered._after(steps, PassContext(target)),
+        "always": lowered._after(steps, PassContext(target, always=True)),
     }
     priced = {rule.name for each in our_passes() for rule in each.rules if rule.priced}
     with observe_rewrites(lambda rule, _op, _location: rule not in priced):
-        found["never"] = lowered._after(steps, PassContext())
+        found["never"] = lowered._after(steps, PassContext(target))
     return found
 
 
@@ -237,6 +291,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the random shapes")
     parser.add_argument("--save", type=Path, help="write O2's programs to this folder; run nothing")
     parser.add_argument("--against", type=Path, help="run the programs in this folder as well")
+    parser.add_argument(
+        "--target", default="cpu", help="gpu:h100, tpu:v5e, ...: by estimates, without running"
+    )
     parser.add_argument("--results", type=Path, help="write the table to this Markdown file")
     options = parser.parse_args()
     table: dict[str, dict[str, list[float]]] = {}
@@ -252,7 +309,7 @@ def main() -> None:
                 options.save.mkdir(exist_ok=True, parents=True)
                 (options.save / file).write_text(str(jxc.lower(site[1], *site[2]).opt("O2").module))
                 continue
-            measure(site, regrets, options.against and options.against / file)
+            measure(site, regrets, options.against and options.against / file, options.target)
     print(lines := "\n".join(_table(table)))
     if options.results:
         options.results.write_text(f"{_HEAD}\n{lines}\n")
@@ -286,29 +343,20 @@ def _table(table: dict[str, dict[str, list[float]]]) -> list[str]:
     return head
 
 
-def measure(site: Site, regrets: dict[str, list[float]], other: Path | None) -> None:
+def measure(site: Site, regrets: dict[str, list[float]], other: Path | None, target: str) -> None:
     """Run one site and add its regrets; `other` is a program of another version of jxc."""
-    programs = _programs(site)
+    programs = _programs(site, target)
     if other is not None:
         context = programs["never"].module.context
         module = read_module(other.read_bytes(), context, name=other.name)
         programs["other"] = replace(programs["never"], module=module)
-    texts: dict[str, str] = {}
-    calls: dict[str, Callable[[], Any]] = {}
-    compiling: dict[str, float] = {}
-    for name in sorted(programs, key=("always", "never", "decided", "other").index):
-        text = _stripped(programs[name])
-        same = next((n for n, t in texts.items() if t == text), None)
-        texts[name] = text
-        if same is None:
-            start = perf_counter()
-            calls[name] = partial(programs[name].compile(), *site[2])
-            compiling[name] = perf_counter() - start
+    names = sorted(programs, key=("always", "never", "decided", "other").index)
+    texts = {name: _stripped(programs[name]) for name in names}
     if texts["always"] == texts["never"]:
         return
-    rounds = interleave(calls, 9) if len(calls) > 1 else {}
-    times = {name: statistics.median(each) for name, each in rounds.items()}
-    run_as = {n: next(m for m in calls if texts[m] == texts[n]) for n in texts}
+    run_as = {n: next(m for m in names if texts[m] == texts[n]) for n in names}
+    measured = {n: programs[n] for n in names if run_as[n] == n}
+    times, compiling = _run(measured, site[2]) if target == "cpu" else _estimated(measured, target)
     of = {n: times[m] for n, m in run_as.items()}
     whole = {n: of[n] + compiling[m] / CALLS for n, m in run_as.items()}
     best, least = min(of.values()), min(whole.values())
@@ -323,6 +371,31 @@ def measure(site: Site, regrets: dict[str, list[float]], other: Path | None) -> 
         f"{site[0]:52} {chosen}  regret {of['decided'] / best:.2f} {whole['decided'] / least:.2f}",
         flush=True,
     )
+
+
+Times = tuple[dict[str, float], dict[str, float]]
+
+
+def _run(programs: dict[str, Any], args: Sequence[Any]) -> Times:
+    """The seconds of running each program on this machine, and of compiling it."""
+    calls: dict[str, Callable[[], Any]] = {}
+    compiling: dict[str, float] = {}
+    for name, program in programs.items():
+        start = perf_counter()
+        calls[name] = partial(program.compile(), *args)
+        compiling[name] = perf_counter() - start
+    rounds = interleave(calls, 9)
+    return {name: statistics.median(each) for name, each in rounds.items()}, compiling
+
+
+def _estimated(programs: dict[str, Any], target: str) -> Times:
+    """The seconds that the target's compiler estimates, or else the roofline; see `jxc report`."""
+    times: dict[str, float] = {}
+    for name, program in programs.items():
+        found = report(program, find_target(target), "O0", with_plain=False).optimised
+        assert isinstance(found, Compiled), found
+        times[name] = estimated_seconds(found) or found.roofline_seconds
+    return times, dict.fromkeys(programs, 0.0)
 
 
 def _stripped(program: Any) -> str:

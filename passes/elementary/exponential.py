@@ -29,7 +29,7 @@ _INTEGERS = 0x433 << 52
 """The bits of 2^52. Replacing its lowest bits by a small integer adds that integer to it."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), producer=hlo.ExpOp, priced=True)
+@rule(approximates(ulps=0.501), producer=hlo.ExpOp, priced=True)
 def softplus_to_polynomials(op: hlo.Log1pOp) -> ir.Value | None:
     """log1p(exp(-|x|)) -> p(s), s = y / (y + 2) and y = 2^(-|x| log2(e)); as in logaddexp."""
     match op.operand.owner:
@@ -70,7 +70,7 @@ def exponential(x: Tensor) -> Tensor:
     return scale * polynomial(x - whole, tables.EXPONENTIAL)
 
 
-@rule(approximates(ulps=0.502), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.502), priced=True)
 def complex_exponential_to_polynomials(op: hlo.ExpOp) -> ir.Value | None:
     """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
 

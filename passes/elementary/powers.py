@@ -18,7 +18,7 @@ from .operands import has_enough_elements, is_eligible, narrowed, result, single
 _INFINITY = float("inf")
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def power_to_products(op: hlo.PowOp) -> ir.Value | None:
     """x^(n/2) -> products of x and sqrt(x), or 1 over them; XLA does so for 1/2, 1, 2, 3 and -1."""
     exponent = splat_of(op.rhs)
@@ -49,7 +49,7 @@ def _product(x: Tensor, times: int) -> Tensor | None:
     return found
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def power_to_polynomials(op: hlo.PowOp) -> ir.Value | None:
     """x^y -> 2^(y log2(|x|)), negative for x < 0 and odd y, NaN for x < 0 and y no integer."""
     base, exponent = splat_of(op.lhs), splat_of(op.rhs)
@@ -88,7 +88,7 @@ _GUESS = 0x553EF0FF
 """Minus a third of the upper 32 bits of an f64, about the upper bits of 1 over its cube root."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def cube_root_to_iteration(op: hlo.CbrtOp) -> ir.Value | None:
     """cbrt(x) -> x y y, y two steps of an iteration towards 1 / cbrt(|x|); x itself if infinite."""
     if not is_eligible(op):

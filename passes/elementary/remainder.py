@@ -18,7 +18,7 @@ _DIGIT = 28
 """Bits of a digit of the quotient: its product with an f32 of 24 bits is exact in f64."""
 
 
-@rule(exact, targets=("cpu",), priced=True)
+@rule(exact, priced=True)
 def remainder_to_long_division(op: hlo.RemOp) -> ir.Value | None:
     """rem(x, y) -> |x| - q |y| with the sign of x, q the whole quotient in digits of 28 bits."""
     divisor = splat_of(op.rhs)

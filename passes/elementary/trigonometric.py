@@ -31,7 +31,7 @@ relative error of about 2^-31.
 """
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def sine_to_polynomial(op: hlo.SineOp) -> ir.Value | None:
     """sin(x) -> +-p(t), t = x / (2 pi) modulo 1/2; x itself where it is 0."""
     if not is_eligible(op):
@@ -40,7 +40,7 @@ def sine_to_polynomial(op: hlo.SineOp) -> ir.Value | None:
     return result(where(x.equals(0.0), x, narrowed(sine(x, _exponents(op.operand)))), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def cosine_to_polynomial(op: hlo.CosineOp) -> ir.Value | None:
     """cos(x) -> +-p(t), t = x / (2 pi) + 1/4 modulo 1/2."""
     if not is_eligible(op):
@@ -48,7 +48,7 @@ def cosine_to_polynomial(op: hlo.CosineOp) -> ir.Value | None:
     return result(narrowed(cosine(single(op.operand), _exponents(op.operand))), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def tangent_to_polynomials(op: hlo.TanOp) -> ir.Value | None:
     """tan(x) -> p(t) / q(t) or -q(t) / p(t), t = x / (2 pi) modulo 1/4.
 
@@ -124,7 +124,7 @@ def _is_odd(whole: Tensor) -> Tensor:
     return half.round().differs(half)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp) -> ir.Value | None:
     """atan2(y, x) -> p(t) or pi/2 - p(t), or pi minus that, t = min(|x|, |y|) / max(|x|, |y|).
 
@@ -139,7 +139,7 @@ def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp) -> ir.Value | None:
     return result(_angle(y, widened(abs(x)), x.is_negative()), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
     """asin(x) -> p(|x|) or pi/2 - 2 p(sqrt((1 - |x|) / 2)), with the sign of x."""
     if not is_eligible(op):
@@ -150,7 +150,7 @@ def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
     return result(where(x.equals(0.0), x, with_sign_of(size, x)), op)
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), priced=True)
+@rule(approximates(ulps=0.501), priced=True)
 def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
     """acos(x) -> pi/2 - p(x), or 2 p(sqrt((1 - |x|) / 2)), or pi minus that."""
     if not is_eligible(op):

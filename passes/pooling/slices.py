@@ -119,7 +119,7 @@ def _moved(image: ir.Value, offsets: Sequence[int], op: hlo.ReduceWindowOp) -> i
     return hlo.pad(image, op.inputs[0].owner.padding_value, low, high, [0] * len(low))
 
 
-@rule(exact, targets=("cpu",), priced=True)
+@rule(exact, priced=True)
 def window_of_any_order_to_slices(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> f(slice(pad(x)), ...), one dimension after the other.
 
@@ -131,7 +131,7 @@ def window_of_any_order_to_slices(op: hlo.ReduceWindowOp, context: PassContext) 
     return _combined(op, name, context)
 
 
-@rule(exact, targets=("cpu",), priced=True)
+@rule(exact, priced=True)
 def window_sum_to_slices(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
 
@@ -153,7 +153,7 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Val
     return total
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, priced=True)
 def large_window_sum_to_slices(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> init + slice(pad(x)) + ..., one dimension after the other.
 
@@ -265,7 +265,7 @@ def _along(
     return total
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, priced=True)
 def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
     """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), row-major.
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.cost.rates import Rates
 from jxc.ir.values import shape_of
 from jxc.passes._shared.dot import (
     OperandDims,
@@ -18,15 +17,14 @@ from jxc.passes._shared.dot import (
     shape_of_product,
     sides_of,
 )
-from jxc.passes.products import cost as cost
 from jxc.passes.products.work import (
     is_alike,
     is_plain,
     is_single,
-    work_of,
-    work_of_product,
+    multiply_adds,
+    multiply_adds_of,
 )
-from jxc.rewrite import PassContext, reassociates, rule
+from jxc.rewrite import reassociates, rule
 
 
 class _Factor(NamedTuple):
@@ -56,12 +54,12 @@ class _Order(NamedTuple):
     on_left: bool
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp)
-def chain_of_products(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
-    """(A @ B) @ C -> A @ (B @ C), and the other way round, if that takes less.
+@rule(reassociates, producer=hlo.DotGeneralOp, priced=True)
+def chain_of_products(op: hlo.DotGeneralOp) -> ir.Value | None:
+    """(A @ B) @ C -> A @ (B @ C), and the other way round, if that multiplies less.
 
     For products of any dimensions, in a batch too, if A @ B has no other use. In a loop A @ B is
-    assumed to take no time, as the compiler may hoist it.
+    not counted, as the compiler may hoist it.
     """
     if not is_plain(op):
         return None
@@ -72,7 +70,7 @@ def chain_of_products(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | 
         if not is_plain(product) or not is_alike(op, product):
             continue
         order = _other_order(op, i, product)
-        if order is not None and _pays(op, product, order, context.rates):
+        if order is not None and _multiplies_less(op, product, order):
             first = dot(
                 op, [each.value for each in order.inner], [each.dims for each in order.inner]
             )
@@ -131,12 +129,11 @@ def _ordered(
     return _Order(inner, far, OperandDims(tuple(range(batch)), summed), is_left)
 
 
-def _pays(op: hlo.DotGeneralOp, product: hlo.DotGeneralOp, order: _Order, rates: Rates) -> bool:
+def _multiplies_less(op: hlo.DotGeneralOp, product: hlo.DotGeneralOp, order: _Order) -> bool:
     shapes = [shape_of(each.value) for each in order.inner]
     dims = [each.dims for each in order.inner]
     last = [shape_of(order.last.value), shape_of_product(shapes, dims)]
-    after = [work_of(shapes, dims), work_of(last, [order.last.dims, order.of_first])]
-    before = [work_of_product(op)]
-    if not is_in_loop(op) and not may_be_hoisted(product):
-        before.append(work_of_product(product))
-    return cost.pays(rates, before, after)
+    after = multiply_adds(shapes, dims) + multiply_adds(last, [order.last.dims, order.of_first])
+    is_counted = not is_in_loop(op) and not may_be_hoisted(product)
+    before = multiply_adds_of(op) + (multiply_adds_of(product) if is_counted else 0)
+    return after < before

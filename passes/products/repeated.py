@@ -16,7 +16,6 @@ from jxc.ir import build
 from jxc.ir.values import is_float, shape_of
 from jxc.passes._shared.dot import OperandDims, dot, sides_of, swapped
 from jxc.passes._shared.elementwise import numeric_shape
-from jxc.passes.products import cost
 from jxc.rewrite import reassociates, rule
 
 
@@ -36,13 +35,13 @@ class _Repeated(NamedTuple):
 
 @rule(
     reassociates,
-    targets=("cpu", "tpu"),
     producer=(hlo.ReshapeOp, hlo.BroadcastInDimOp),
+    priced=True,
 )
 def product_of_repeated(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(q, repeat(k)) -> reshape(dot_general(reshape(q), k)), repeated along a batch.
 
-    Where the other factor has few rows in each batch. On either side; the last batching dimension.
+    On either side; the last batching dimension.
     """
     if op.algorithm is not None or numeric_shape(op.result, op.lhs, op.rhs) is None:
         return None
@@ -51,7 +50,7 @@ def product_of_repeated(op: hlo.DotGeneralOp) -> ir.Value | None:
     if 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
         return None
     for i, value in enumerate((op.lhs, op.rhs)):
-        found = _repeated(value, sides_of(op)[i].batch[-1]) if _pays(op, i) else None
+        found = _repeated(value, sides_of(op)[i].batch[-1])
         if found is not None:
             return _grouped(op, i, found)
     return None
@@ -79,12 +78,6 @@ def _repeated(value: ir.Value, dim: int) -> _Repeated | None:
                     merged = (*split[:dim], prod(split[dim : dim + 2]), *split[dim + 2 :])
                     return _Repeated(x, dim, split[dim + 1]) if merged == shape else None
     return None
-
-
-def _pays(op: hlo.DotGeneralOp, i: int) -> bool:
-    """Whether the product of the value before it was repeated, operand `i`, is faster."""
-    side, shape = sides_of(op)[1 - i], shape_of(op.operands[1 - i])
-    return cost.grouping_pays(rows=prod(shape[dim] for dim in side.free(len(shape))))
 
 
 def _grouped(op: hlo.DotGeneralOp, i: int, repeated: _Repeated) -> ir.Value:

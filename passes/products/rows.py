@@ -10,15 +10,12 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.cost.thresholds import pays_to_slice_operands
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, shape_of, splat_of
 from jxc.passes._shared.dot import OperandDims, dot, may_be_hoisted, shape_of_product, sides_of
 from jxc.passes._shared.elementwise import numeric_shape, size_of, with_shape
-from jxc.passes.products import cost as cost
-from jxc.passes.products.cost import Work
-from jxc.passes.products.work import is_plain, is_single, work_of, work_of_pass, work_of_product
-from jxc.rewrite import PassContext, exact, reassociates, rule
+from jxc.passes.products.work import is_plain, is_single
+from jxc.rewrite import exact, reassociates, rule
 
 
 @dataclass(frozen=True)
@@ -76,29 +73,22 @@ def _sides_with_table(sides: Sequence[OperandDims], i: int, rows: _Rows) -> list
     return found
 
 
-def _works(
-    shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims], i: int, rows: _Rows
-) -> list[Work] | None:
-    """The work of the product of the table and of gathering its rows, given that of the rows.
+def _may_come_first(sides: Sequence[OperandDims], i: int, value: ir.Value, rows: _Rows) -> bool:
+    """Whether the table of operand i, the rows `value`, can be multiplied first, and is smaller.
 
-    None if indices number a dimension that is summed, or of a batch.
+    No indices number a dimension that is summed, or of a batch.
     """
     if sides[i].batch or not set(sides[i].summed) <= set(rows.table_dims):
-        return None
-    of_table = list(shapes)
-    of_table[i] = shape_of(rows.op.operand)
-    if 0 in of_table[i]:
-        return None
-    first = work_of(of_table, _sides_with_table(sides, i, rows))
-    return [first, Work(0, 2 * prod(shape_of_product(shapes, sides)))]
+        return False
+    return 0 < size_of(rows.op.operand) < size_of(value)
 
 
 @rule(
     exact,
-    targets=("cpu", "gpu"),
     producer=(hlo.GatherOp, hlo.SelectOp),
+    priced=True,
 )
-def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
+def product_of_rows(op: hlo.DotGeneralOp) -> ir.Value | None:
     """table[i] @ W -> (table @ W)[i], if the table has fewer rows than are gathered.
 
     Rows outside of the table are clamped, or all NaN, before and after.
@@ -107,29 +97,30 @@ def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | No
         return None
     for i, value in enumerate((op.lhs, op.rhs)):
         rows = _rows_of(value)
-        shapes = [shape_of(each) for each in op.operands]
-        after = None if rows is None else _works(shapes, sides_of(op), i, rows)
-        if rows is None or after is None:
-            continue
-        copied = [Work(0, 2 * size_of(value))] if is_single(value, op) else []
-        if cost.pays(context.rates, [work_of_product(op), *copied], after):
-            return _gathered_after(op, i, rows)
+        if rows is not None and _may_come_first(sides_of(op), i, value, rows):
+            return _gathered_after(op, list(op.operands), sides_of(op), i, rows)
     return None
 
 
-def _gathered_after(op: hlo.DotGeneralOp, i: int, rows: _Rows) -> ir.Value:
-    """`op` with its operand i, rows of a table, gathered from the product of the table."""
-    operands, sides = list(op.operands), _sides_with_table(sides_of(op), i, rows)
-    operands[i] = rows.op.operand
-    product = dot(op, operands, sides)
+def _gathered_after(
+    like: hlo.DotGeneralOp,
+    operands: Sequence[ir.Value],
+    sides: Sequence[OperandDims],
+    i: int,
+    rows: _Rows,
+) -> ir.Value:
+    """A product as `like`, whose operand i, rows of a table, is gathered from that of the table."""
+    shape = shape_of_product([shape_of(value) for value in operands], sides)
+    first, whole = list(operands), _sides_with_table(sides, i, rows)
+    first[i] = rows.op.operand
+    product = dot(like, first, whole)
     # the dimensions that number the rows: of the table, and of the indices in the result
-    before = len(sides[1 - i].free(len(shape_of(operands[1 - i])))) if i else 0
+    before = len(sides[0].free(len(shape_of(operands[0])))) if i else 0
     old = hlo.GatherDimensionNumbers(rows.op.dimension_numbers)
-    free = sides[i].free(len(shape_of(operands[i])))
+    free = whole[i].free(len(shape_of(first[i])))
     numbered = [before + free.index(dim) for dim in old.collapsed_slice_dims]
-    own = sides_of(op)[i].free(len(shape_of(op.operands[i])))
+    own = sides[i].free(len(shape_of(operands[i])))
     index_dims = [before + own.index(dim) for dim in rows.index_dims]
-    shape = shape_of(op.result)
     numbers = hlo.GatherDimensionNumbers.get(
         offset_dims=[dim for dim in range(len(shape)) if dim not in index_dims],
         collapsed_slice_dims=numbered,
@@ -138,26 +129,26 @@ def _gathered_after(op: hlo.DotGeneralOp, i: int, rows: _Rows) -> ir.Value:
         start_index_map=numbered,
         index_vector_dim=old.index_vector_dim,
     )
-    sizes = [1 if dim in numbered else size for dim, size in enumerate(shape_of(product))]
+    kind = with_shape(like.result, shape)
     taken = hlo.gather(
         product,
         rows.op.start_indices,
         numbers,
-        sizes,
+        [1 if dim in numbered else size for dim, size in enumerate(shape_of(product))],
         indices_are_sorted=rows.op.indices_are_sorted,
-        results=[op.result.type],
+        results=[kind],
     )
     if rows.inside is None:
         return taken
     mask = build.broadcast(rows.inside, shape, index_dims)
-    return hlo.select(mask, taken, build.splat(float("nan"), op.result.type))
+    return hlo.select(mask, taken, build.splat(float("nan"), kind))
 
 
-@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp)
+@rule(exact, producer=hlo.DotGeneralOp, priced=True)
 def rows_of_product(op: hlo.GatherOp) -> ir.Value | None:
     """(x @ W)[i] -> x[i] @ W, for rows of x, such as the last token of each sequence.
 
-    If the product has no other use, and it saves more than the gather of rows of x copies.
+    If the product has no other use.
     """
     product = op.operand.owner
     if not isinstance(product, hlo.DotGeneralOp) or not is_single(op.operand, op):
@@ -175,8 +166,7 @@ def rows_of_product(op: hlo.GatherOp) -> ir.Value | None:
     wide = len(shape_of(product.result)) - rank  # the dimensions of W in the result
     own = shape_of(op.result)[: len(shape_of(op.result)) - wide]
     shape = [*own, *shape_of(x)[rank:]]
-    saved = (size_of(op.operand) - size_of(op.result)) * prod(shape_of(x)[rank:])
-    if not pays_to_slice_operands(saved, prod(shape)) or prod(shape) >= size_of(x):
+    if prod(shape) >= size_of(x):
         return None
     rows = hlo.gather(
         x,
@@ -230,7 +220,7 @@ class _Part(NamedTuple):
 
     Attributes:
         values: neighbors that stay together, or one that is rows of a table.
-        rows: that it is, if the table is better multiplied first.
+        rows: that it is, if the table can be multiplied first.
         cut: the indices of the summed dimension.
     """
 
@@ -239,8 +229,8 @@ class _Part(NamedTuple):
     cut: range
 
 
-@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.ConcatenateOp)
-def product_of_concatenated_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
+@rule(reassociates, producer=hlo.ConcatenateOp, priced=True)
+def product_of_concatenated_rows(op: hlo.DotGeneralOp) -> ir.Value | None:
     """[n[i], n[j], e] @ W -> (n @ W1)[i] + (n @ W2)[j] + e @ W3, where n has few rows.
 
     Messages along the edges of a graph are computed so from the features of its nodes. For f32 and
@@ -253,47 +243,27 @@ def product_of_concatenated_rows(op: hlo.DotGeneralOp, context: PassContext) -> 
         return None
     if not isinstance(element_type(op.result), ir.F32Type | ir.F64Type):
         return None
-    parts = _parts(list(op.lhs.owner.inputs), dim)
+    parts = _parts(list(op.lhs.owner.inputs), dim, sides)
     if all(part.rows is None for part in parts):
         return None
-    after: list[Work] = []
-    for part in parts:
-        shapes = [_with(shape_of(op.lhs), dim, len(part.cut)), _weights(op, part)]
-        works = [work_of(shapes, sides)]
-        if part.rows is not None and (moved := _works(shapes, sides, 0, part.rows)) is not None:
-            is_alone = is_single(part.values[0], op.lhs.owner)
-            copied = [Work(0, 2 * prod(shapes[0]))] if is_alone else []
-            if not cost.pays(context.rates, [*works, *copied], moved):
-                return None  # the rule for rows would not apply to this part
-            works = moved
-        after += [*works, work_of_pass(op.result)]
-    before = [work_of_product(op), Work(0, 2 * size_of(op.lhs))]
-    return _sum_of(op, parts, dim) if cost.pays(context.rates, before, after) else None
+    return _sum_of(op, parts, dim)
 
 
-def _parts(inputs: Sequence[ir.Value], dim: int) -> list[_Part]:
+def _parts(inputs: Sequence[ir.Value], dim: int, sides: Sequence[OperandDims]) -> list[_Part]:
     parts: list[_Part] = []
     start = 0
     for value in inputs:
         cut = range(start, start + shape_of(value)[dim])
         start = cut.stop
         rows = _rows_of(value)
+        if rows is not None and not _may_come_first(sides, 0, value, rows):
+            rows = None
         if rows is None and parts and parts[-1].rows is None:
             last = parts.pop()
             parts.append(_Part([*last.values, value], None, range(last.cut.start, cut.stop)))
         else:
             parts.append(_Part([value], rows, cut))
     return parts
-
-
-def _with(shape: Sequence[int], dim: int, size: int) -> list[int]:
-    """`shape` with another extent of dimension `dim`."""
-    return [size if i == dim else each for i, each in enumerate(shape)]
-
-
-def _weights(op: hlo.DotGeneralOp, part: _Part) -> list[int]:
-    """The shape of the weights of a part."""
-    return _with(shape_of(op.rhs), sides_of(op)[1].summed[0], len(part.cut))
 
 
 def _sum_of(op: hlo.DotGeneralOp, parts: Sequence[_Part], dim: int) -> ir.Value:
@@ -307,7 +277,10 @@ def _sum_of(op: hlo.DotGeneralOp, parts: Sequence[_Part], dim: int) -> ir.Value:
         weights = hlo.slice(
             op.rhs, [cut.start for cut in cuts], [cut.stop for cut in cuts], [1] * len(cuts)
         )
-        product = dot(op, [x, weights], sides_of(op))
+        if part.rows is None:
+            product = dot(op, [x, weights], sides_of(op))
+        else:
+            product = _gathered_after(op, [x, weights], sides_of(op), 0, part.rows)
         total = product if total is None else hlo.add(total, product)
     assert total is not None
     return total

@@ -1,4 +1,4 @@
-"""Products as the rules of this pass see them: their operands' dimensions and their work."""
+"""Products as the rules of this pass see them: which are plain, and their multiply-adds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of
 from jxc.passes._shared.dot import OperandDims, sides_of
-from jxc.passes._shared.elementwise import is_used_once, numeric_shape, size_of
-from jxc.passes.products.cost import Work
+from jxc.passes._shared.elementwise import is_used_once, numeric_shape
 
 _FLOATS = (ir.F32Type, ir.F64Type, ir.BF16Type)
 
@@ -52,21 +51,14 @@ def is_single(value: ir.Value, user: ir.OpView) -> bool:
     return is_used_once(value) and value.owner.operation.block == user.operation.block
 
 
-def work_of(shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims]) -> Work:
-    """The work of a product of operands of these shapes."""
+def multiply_adds(shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims]) -> int:
+    """The multiply-adds of a product of operands of these shapes."""
     left, right = (prod(shape) for shape in shapes)
     shared = prod(shapes[0][dim] for dim in sides[0].batch)
     terms = prod(shapes[0][dim] for dim in sides[0].summed)
-    result = left * right // (shared * terms**2)
-    is_vector = shared * terms in (left, right)
-    return Work(result * terms, left + right + result, is_vector)
+    return left * right // (shared * terms)
 
 
-def work_of_product(op: hlo.DotGeneralOp) -> Work:
-    """The work of `op`."""
-    return work_of([shape_of(op.lhs), shape_of(op.rhs)], sides_of(op))
-
-
-def work_of_pass(*values: ir.Value) -> Work:
-    """The work of an op that reads and writes these values and computes little."""
-    return Work(0, sum(map(size_of, values)))
+def multiply_adds_of(op: hlo.DotGeneralOp) -> int:
+    """The multiply-adds of `op`."""
+    return multiply_adds([shape_of(op.lhs), shape_of(op.rhs)], sides_of(op))

@@ -28,7 +28,7 @@ _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {
 }
 
 
-@rule(exact, targets=("cpu",), priced=True)
+@rule(exact, priced=True)
 def argument_to_two_reductions(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """argmax(x) -> min(select(x == max(x), position, inf)), and the same for argmin, of f32.
 

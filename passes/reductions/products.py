@@ -26,7 +26,7 @@ _IN_MEMORY = (
 _FLOATS = (ir.F32Type, ir.F64Type)
 
 
-@rule(reassociates, targets=("cpu",), producer=hlo.MulOp, priced=True)
+@rule(reassociates, producer=hlo.MulOp, priced=True)
 def product_to_dot(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x * broadcast_in_dim(v), 0) -> dot_general(x, v), over the last dimensions.
 

@@ -23,7 +23,7 @@ MOST_SLICES = 16
 _COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, priced=True)
 def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 

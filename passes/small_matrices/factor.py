@@ -24,7 +24,7 @@ MOST_TERMS = 256
 """The most multiply-adds of a triangular system that is written out to be priced."""
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, priced=True)
 def small_cholesky_to_columns(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     """potrf(x) -> l with columns d / sqrt(d[j]), for d = x[:, j] - sum of l[:, k] * l[j, k].
 
@@ -104,7 +104,7 @@ def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, priced=True)
 def small_triangular_solve_to_substitution(op: hlo.CustomCallOp) -> ir.Value | None:
     """trsm(a, b) -> x, row by row: x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 

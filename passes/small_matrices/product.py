@@ -16,7 +16,7 @@ from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
 from jxc.passes._shared.dot import swapped
 from jxc.passes.small_matrices import cost as cost
-from jxc.rewrite import PassContext, once_per_visit, reassociates, rule
+from jxc.rewrite import once_per_visit, reassociates, rule
 
 MOST_TERMS = 16
 """The most rows, columns and terms of products that are written out to be priced."""
@@ -55,16 +55,12 @@ class _Product(NamedTuple):
     columns: int
 
 
-@rule(reassociates, targets=("cpu", "tpu"), priced=True)
-def small_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
+@rule(reassociates, priced=True)
+def small_product_to_multiply_add(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], for many small matrices."""
     found = _product_of(op)
-    if found is None or max(found.rows, found.columns, terms := prod(found.terms)) > MOST_TERMS:
+    if found is None or max(found.rows, found.columns, prod(found.terms)) > MOST_TERMS:
         return None
-    if context.target == "tpu":
-        size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
-        is_known = isinstance(element_type(op.result), ir.F32Type)
-        return _written_out(found) if is_known and cost.pays_on_tpu(terms=terms, **size) else None
     return _written_out(found) if _may_pay(found, op) else None
 
 
@@ -76,7 +72,7 @@ def _may_pay(found: _Product, op: hlo.DotGeneralOp) -> bool:
     return is_tiny_product(rows, columns, terms) or not _is_reduced(op.result)
 
 
-@rule(reassociates, targets=("cpu",), priced=True)
+@rule(reassociates, priced=True)
 def tall_product_to_multiply_add(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], for many rows and few terms."""
     found = _product_of(op)

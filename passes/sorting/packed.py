@@ -19,7 +19,7 @@ from .top_k import take_along_axis, takes_all_of
 _LARGEST_AXIS = 1 << 31
 
 
-@rule(exact, targets=("cpu",), priced=True)
+@rule(exact, priced=True)
 def sort_to_packed_sort(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Value] | None:
     """sort(x, y) -> unpack(sort(x << 32 | position << 1 | x is -0.0)), and y gathered.
 

@@ -10,7 +10,8 @@ import pytest
 import jxc
 from jxc.backend import hook
 from jxc.cost.fusion import kernels_of
-from jxc.cost.price import UNKNOWN_TRIPS, prices_of, total_of
+from jxc.cost.price import UNKNOWN_TRIPS, total_of
+from jxc.cost.prices import prices_of
 from jxc.cost.rates import Rates
 from jxc.ir import clone_module
 from jxc.ir.module import main_of

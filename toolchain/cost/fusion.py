@@ -1,8 +1,8 @@
 """Which ops of a StableHLO program XLA compiles into one kernel.
 
-`kernels_of` groups ops as XLA's fusion pass for CPU does (`cpu_instruction_fusion.cc`): an op joins
-the kernel of each of its users if all of them take it. A value that is not in its users' kernels is
-stored.
+`kernels_of` groups ops as XLA's fusion pass for CPU does (`cpu_instruction_fusion.cc`), and the
+other compilers about so: an op joins the kernel of each of its users if all of them take it. A
+value that is not in its users' kernels is stored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,17 @@ _ELEMENTWISE = (
     ARITHMETIC | FUNCTIONS | names("bitcast_convert complex imag real square is_inf conj")
 )
 _FUSED = _VIEWS | _MOVES | _FREE | _ELEMENTWISE | names("reduce")
-_EXPENSIVE = FUNCTIONS | names("gather reduce sqrt rsqrt remainder")
+_WITH_EPILOGUE = names("dot_general convolution")
+"""Ops that XLA:TPU computes in one kernel with the elementwise ops on their result."""
+
+_FUSED_BY = {
+    "cpu": _FUSED,
+    "gpu": _FUSED | {"reduce_window"},
+    "tpu": _FUSED | {"reduce_window"} | _WITH_EPILOGUE,
+}
+"""The ops that may be part of a kernel of several ops, by the kind of device."""
+
+_EXPENSIVE = FUNCTIONS | _WITH_EPILOGUE | names("gather reduce reduce_window sqrt rsqrt remainder")
 """Ops that are not computed again for each of several users."""
 
 _OF_LIBRARY = (
@@ -86,6 +96,7 @@ def kernels_of(
     ops: Iterable[ir.OpView],
     outputs: Sequence[ir.Value],
     renamed: Mapping[ir.Value, ir.Value] | None = None,
+    kind: str = "cpu",
 ) -> list[FusedKernel]:
     """The kernels that compute `outputs` with `ops`; what these read from elsewhere is in memory.
 
@@ -93,8 +104,9 @@ def kernels_of(
         ops: of one block.
         outputs: the values that others read, results of `ops`.
         renamed: for values that another value replaces, that value.
+        kind: of the device: "cpu", "gpu" or "tpu".
     """
-    graph = _Graph(ops, outputs, renamed or {})
+    graph = _Graph(ops, outputs, renamed or {}, kind)
     return [graph.kernel(node) for node in graph.order if graph.is_launched(node)]
 
 
@@ -111,6 +123,7 @@ class _Graph:
         ops: Iterable[ir.OpView],
         outputs: Sequence[ir.Value],
         renamed: Mapping[ir.Value, ir.Value],
+        kind: str,
     ) -> None:
         self._of: dict[ir.Value, Node] = {}
         self._stored: dict[ir.Value, bool] = {}
@@ -127,7 +140,8 @@ class _Graph:
         for node in self.order:
             for value in node.operands:
                 self._users.setdefault(value, []).append(node)
-        self._in_library = self._library_kernels()
+        self._kind = kind
+        self._in_library = self._library_kernels() if kind == "cpu" else set[ir.Value]()
         for node in reversed(self.order):
             stored = self._is_stored(node)
             for value in node.op.results:
@@ -187,9 +201,10 @@ class _Graph:
 
     def _is_stored(self, node: Node) -> bool:
         """Whether the results of `node` are in memory: whether it does not join all its users."""
-        if node.name in _FREE:
+        if self._is_free(node):
             return False
-        if not node.is_fused or any(value in self._outputs for value in node.op.results):
+        is_fused = node.name in _FUSED_BY[self._kind]
+        if not is_fused or any(value in self._outputs for value in node.op.results):
             return True
         users = [user for value in node.op.results for user in self._users.get(value, ())]
         if not all(self._takes(user, node) for user in users):
@@ -199,6 +214,13 @@ class _Graph:
         if node.name in _VIEWS or node.name not in _EXPENSIVE:
             return False
         return len(users) > 1 or any(user.name == "broadcast_in_dim" for user in users)
+
+    def _is_free(self, node: Node) -> bool:
+        """Whether it is a constant, or a scalar that is broadcast."""
+        if node.name != "broadcast_in_dim":
+            return node.name in _FREE
+        owner = self._of.get(node.operands[0])
+        return owner is not None and owner.elements == 1 and self._is_free(owner)
 
     def _joins(self, node: Node, users: Sequence[Node]) -> bool:
         """Whether an op of the library is in one kernel with all of its users."""
@@ -216,8 +238,12 @@ class _Graph:
         """Whether `user` may be in one kernel with `node`, whose result it reads."""
         if (user.op.results[0] in self._in_library) != (node.op.results[0] in self._in_library):
             return False
-        if not user.is_fused or (user.name == "gather" and user.operands[0] in node.op.results):
+        if user.name not in _FUSED_BY[self._kind] or user.name in _WITH_EPILOGUE:
             return False
+        if node.name in _WITH_EPILOGUE:
+            return user.name in _ELEMENTWISE
+        if user.name == "gather" and user.operands[0] in node.op.results:
+            return self._kind == "gpu"
         if user.name == "dynamic_update_slice":
             return user.operands[0] not in node.op.results
         return user.name != "reduce" or node.name != "reduce"

@@ -1,8 +1,7 @@
-"""The price of ops: how long they take on a CPU as XLA compiles them.
+"""The price of ops: how long they take on a device as its compiler compiles them.
 
-`prices_of` prices the kernels of `fusion.kernels_of`. A kernel takes the longest of its arithmetic
-and its traffic, and a launch. Ops that a compiler runs at a speed of their own have rates of their
-own: `cpu.OWN`.
+`Model` prices the kernels of `fusion.kernels_of`; `on_cpu` and `on_accelerator` have one for each
+kind of device.
 
 Loops count as often as they run; one of unknown trip count counts as `UNKNOWN_TRIPS`. Kernels
 of dynamic sizes and empty ones count as 0.
@@ -10,23 +9,19 @@ of dynamic sizes and empty ones count as 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, prod
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from math import isnan, nan
+from typing import ClassVar, NamedTuple
 
 from jaxlib.mlir import ir
 
 from ..ir.bounds import trip_count
-from ..ir.values import shape_of
-from . import cpu, roofline
+from . import cpu
 from .device import Device
-from .flops import bytes_of, cost_of, elements_of
-from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
-from .fusion import FusedKernel, Node, kernels_of, takes_columns
+from .flops import bytes_of, elements_of
+from .fusion import FusedKernel, Node, kernels_of
 from .rates import Rates
-
-_WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
-_COMPUTED_WIDE = 6.0  # how many times faster they are of elements that the kernel computes
 
 UNKNOWN_TRIPS = 10
 """The trip count to assume of a loop whose trip count is unknown."""
@@ -57,20 +52,8 @@ class Price(NamedTuple):
         )
 
 
-def prices_of(
-    ops: Iterable[ir.OpView],
-    outputs: Sequence[ir.Value],
-    device: Device,
-    rates: Rates,
-    renamed: Mapping[ir.Value, ir.Value] | None = None,
-) -> dict[ir.Value, Price]:
-    """The price of each kernel on a CPU, by the first value that it stores.
-
-    See `kernels_of` for the other arguments.
-    """
-    model = Model(device, rates)
-    kernels = kernels_of(ops, outputs, renamed)
-    return {kernel.root.op.results[0]: model.price(kernel) for kernel in kernels}
+UNKNOWN = Price(nan, 1, 0.0, 0.0)
+"""The price of a kernel of which the model knows none."""
 
 
 def total_of(prices: Iterable[Price]) -> Price:
@@ -81,12 +64,24 @@ def total_of(prices: Iterable[Price]) -> Price:
     return total
 
 
-class Model:
-    """How long kernels take on one CPU."""
+class Model(ABC):
+    """How long kernels take on one device."""
+
+    kind: ClassVar[str]
+    """How its compiler fuses, see `kernels_of`."""
 
     def __init__(self, device: Device, rates: Rates) -> None:
-        self._device, self._rates = device, rates
-        self._cache = device.cache_bytes if rates.measured else cpu.CACHE
+        self.device, self.rates = device, rates
+
+    @property
+    @abstractmethod
+    def launch(self) -> float:
+        """The time from one kernel to the next, in ns."""
+
+    @property
+    @abstractmethod
+    def iteration(self) -> float:
+        """The time of the test of a loop and its jump back, in ns."""
 
     def price(self, kernel: FusedKernel) -> Price:
         """The price of one kernel."""
@@ -97,169 +92,43 @@ class Model:
             return self._loop(root)
         if root.name in ("if", "case"):
             return max(map(self._region, root.op.regions), key=lambda price: price.seconds)
-        compile_ns = cpu.COMPILE_KERNEL_NS + cpu.COMPILE_OP_NS * len(kernel.nodes)
         moved = _bytes(kernel)
-        own = self._own(root)
-        if own is None:
-            ns = self._fused(kernel, moved)
-        else:
-            ns = max(own, self._memory_ns(moved)) + self._device.launch_seconds * 1e9
+        ns = self.nanoseconds(kernel, moved) + self.launch
+        if isnan(ns):
+            return UNKNOWN
+        compile_ns = cpu.COMPILE_KERNEL_NS + cpu.COMPILE_OP_NS * len(kernel.nodes)
         return Price(ns * 1e-9, 1, moved, compile_ns * 1e-9)
 
-    def _own(self, node: Node) -> float | None:
-        """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
-        if node.is_fused:
-            return None
-        if (own := cpu.OWN.get(node.name)) is not None:
-            return own(node.op, self._rates)
-        cost = cost_of(node.op)
-        return (cost.flops or 0) / self._peak(node) * 1e9 if cost is not None else 0.0
-
-    def _peak(self, node: Node) -> float:
-        kind = cpu.kind_of(node.op.results[0])
-        peaks = self._device.peak_flops
-        return peaks.get(kind) or peaks.get("f32") or max(peaks.values())
-
-    def _fused(self, kernel: FusedKernel, moved: float) -> float:
-        """The time of a fused kernel, in ns."""
-        root, one_core, flops = kernel.root, 0.0, 0.0
-        is_library = any(n.name == "reduce" and len(n.op.results) == 1 for n in kernel.nodes)
-        is_search = any(n.name == "reduce" and len(n.op.results) > 1 for n in kernel.nodes)
-        is_scalar = is_search or (
-            not is_library
-            and any(takes_columns(n) or (n is not root and _branches(n)) for n in kernel.nodes)
-        )
-        short = 1.0 if is_library else _short_rows(root)
-        for node in kernel.nodes:
-            wanted = kernel.demand[node.op.results[0]]
-            each = self._each(node, is_library)
-            if node is root and node.name in _MOVED:
-                each = 0.0
-            elif node.name in ("sqrt", "rsqrt") and is_scalar:
-                each = self._rates[cpu.SCALAR_ROOT]
-            elif node.name in FUNCTIONS:
-                each *= _SCALAR if is_search or (is_scalar and short == 1.0) else short
-            elif node.name in _COUNTED and (is_search or node.op.results[0] in kernel.scattered):
-                each *= _SCALAR
-            if is_library and node.name in _COUNTED_OR_FUNCTION:
-                last = _last(node)
-                each *= ceil(last / _LANES) * _LANES / last
-                one_core += wanted / last * self._rates[cpu.ROW_OP]
-            one_core += each * wanted
-            flops += wanted * (node.name in _COUNTED)
-            if node.name == "reduce":
-                one_core += self._reduced(kernel, node, wanted)
-        threads = 1 if is_search else _threads(flops, moved)
-        ns = max(one_core / threads, self._memory_ns(moved))
-        if threads > 1:
-            ns += self._rates[cpu.FORK]
-        return ns + self._device.launch_seconds * 1e9
-
-    def _each(self, node: Node, is_library: bool) -> float:
-        """The time of computing one element of an op in a kernel, on one core, in ns."""
-        wide = _width(node.op.results[0]) / 4
-        kind = node.op.results[0].type.element_type
-        if isinstance(kind, ir.ComplexType) and node.name in FUNCTIONS:
-            return self._rates[cpu.COMPLEX]
-        if node.name == "remainder" and not isinstance(kind, ir.IntegerType):
-            return self._rates[cpu.REMAINDER]
-        if is_library and node.name in ("sine", "cosine", "tan"):
-            return self._rates[cpu.SUMMED_SINE]
-        if node.name in SCALAR_FUNCTIONS or (node.name in cpu.FUNCTIONS and not is_library):
-            return self._rates[cpu.FUNCTIONS.get(node.name, roofline.SCALAR_FUNCTION)]
-        if node.name in FUNCTIONS:
-            return self._rates[roofline.FUNCTION] * max(wide, 1)
-        if node.name == "transpose" and _moves_last(node.op):
-            return self._rates[cpu.TRANSPOSED]
-        if takes_columns(node):
-            return self._rates[cpu.STRIDED]
-        if node.name in ("maximum", "minimum"):
-            return 5 * self._rates[roofline.ELEMENTWISE] * max(wide, 0.5)
-        if node.name in _MOVED:
-            return self._rates[cpu.PADDED] if _branches(node) else 0.0
-        if node.name == "gather":
-            return self._rates[cpu.GATHERED_ROW] / _row(node.op)
-        if node.name in ("sqrt", "rsqrt", "divide"):
-            return 4 * self._rates[roofline.ELEMENTWISE] * max(wide, 1)
-        if node.name in _COUNTED:
-            return self._rates[roofline.ELEMENTWISE] * max(wide, 0.5)
-        return 0.0
-
-    def _reduced(self, kernel: FusedKernel, node: Node, wanted: float) -> float:
-        """The time of combining the elements of a reduction, on one core, in ns.
-
-        Args:
-            kernel: the kernel that it is part of.
-            node: the reduction.
-            wanted: elements of its result.
-        """
-        is_root = node is kernel.root
-        shape = shape_of(node.op.operands[0])
-        dims = sorted(int(dim) for dim in node.op.attributes["dimensions"])
-        combined = prod(int(shape[dim]) for dim in dims)
-        elements = wanted * combined
-        if not dims:
-            return 0.0
-        if len(node.op.results) > 1:
-            return elements * self._rates[cpu.SEARCHED]
-        inner = prod(shape[dims[-1] + 1 :])
-        start = self._rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
-        if (
-            inner * combined == prod(shape)
-            and is_root
-            and wanted > _WIDE_ROW
-            and combined < _FEW_ROWS
-        ):
-            is_computed = any(n.name in _COUNTED_OR_FUNCTION for n in kernel.nodes)
-            return elements * self._rates[cpu.WIDE_ROW] / (_COMPUTED_WIDE if is_computed else 1)
-        starts = wanted if inner == 1 or not is_root else elements / inner
-        return starts * start + elements * self._rates[cpu.SUMMED]
-
-    def _memory_ns(self, moved: float) -> float:
-        device = self._device
-        is_cached = device.cache_bandwidth and moved <= self._cache
-        return moved / (device.cache_bandwidth if is_cached else device.bandwidth) * 1e9
+    @abstractmethod
+    def nanoseconds(self, kernel: FusedKernel, moved: float) -> float:
+        """The time of a kernel that moves so many bytes, without its launch."""
 
     def _loop(self, node: Node) -> Price:
         trips = trip_count(node.op)
         condition, body = map(self._region, node.op.regions)
         times = UNKNOWN_TRIPS if trips is None else trips
-        each = Price(self._rates[cpu.ITERATION] * 1e-9).plus(condition).plus(body)
+        each = Price(self.iteration * 1e-9).plus(condition).plus(body)
         return Price().plus(each, times)
 
     def _region(self, region: ir.Region) -> Price:
         total = Price()
         for block in region.blocks:
             ops = list(block.operations)
-            for kernel in kernels_of(ops[:-1], list(ops[-1].operands)):
+            for kernel in kernels_of(ops[:-1], list(ops[-1].operands), kind=self.kind):
                 total = total.plus(self.price(kernel))
         return total
-
-
-_COUNTED = ARITHMETIC | {"square"}
-_COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS
-_MOVED = ("concatenate", "pad")
-_UNROLLED = 2.5  # the same in loops over so few elements that they are unrolled
-_LANES = 8  # the library for reductions computes so many adjacent elements of a row at once
-_SCALAR = 6.0  # how many times longer ops take that are not vectorized
-
-
-def _threads(flops: float, moved: float) -> int:
-    """On how many cores XLA:CPU runs a kernel, see `parallel_task_assignment.cc`."""
-    if flops <= moved:
-        return max(1, min(cpu.CORES, ceil(moved / 2**18)))
-    return max(1, min(cpu.CORES, ceil((flops + 10 * moved) / 100_000)))
 
 
 def _bytes(kernel: FusedKernel) -> float:
     written = sum(bytes_of(value.type) for value in kernel.root.op.results)
     if kernel.root.name == "dynamic_update_slice":
         written = bytes_of(kernel.root.op.operands[1].type)
-    read = sum(count * _width(value) for value, count in kernel.reads.items() if count > 1)
+    read = sum(count * width_of(value) for value, count in kernel.reads.items() if count > 1)
     return written + read
 
 
-def _width(value: ir.Value) -> float:
+def width_of(value: ir.Value) -> float:
+    """Bytes of one element of a tensor; 4.0 for other values."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 4.0
@@ -274,33 +143,3 @@ def _is_static(node: Node) -> bool:
     if not all(isinstance(t, ir.RankedTensorType) and t.has_static_shape for t in kinds):
         return False
     return not any(0 in t.shape for t in kinds)
-
-
-def _moves_last(op: ir.OpView) -> bool:
-    permutation = list(op.permutation)
-    return bool(permutation) and permutation[-1] != len(permutation) - 1
-
-
-def _short_rows(root: Node) -> float:
-    """How many times longer functions take because LLVM unrolls the loop over short rows."""
-    shape = shape_of(root.op.results[0])
-    return _UNROLLED if len(shape) > 1 and (shape[-1] < 4 or 8 < shape[-1] <= 32) else 1.0
-
-
-def _branches(node: Node) -> bool:
-    """Whether an op within a kernel of others keeps it from being vectorized."""
-    if node.name not in _MOVED:
-        return False
-    shape, operand = shape_of(node.op.results[0]), shape_of(node.operands[0])
-    return bool(shape) and (shape[-1] != operand[-1] or shape[-1] < cpu.VECTOR)
-
-
-def _last(node: Node) -> int:
-    """The extent of the last dimension of a result."""
-    shape = shape_of(node.op.results[0])
-    return shape[-1] if shape else 1
-
-
-def _row(op: ir.OpView) -> int:
-    """The adjacent elements that a gather takes for each index."""
-    return max(prod(int(size) for size in op.slice_sizes), 1)

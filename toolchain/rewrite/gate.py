@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from ..cost.fusion import is_fusible
-from ..cost.price import UNKNOWN_TRIPS, Price, prices_of, total_of
+from ..cost.price import UNKNOWN_TRIPS, Price, total_of
+from ..cost.prices import prices_of
 from ..ir.bounds import trip_count
 from .cone import dying
 from .remarks import is_collecting, remark
@@ -49,6 +51,8 @@ class Verdict:
     device: str
 
     def __str__(self) -> str:
+        if isnan(self.after.seconds) or isnan(self.before.seconds):
+            return f"the model has no price of these ops on {self.device}"
         kernels = self.after.kernels - self.before.kernels
         more = f"{abs(kernels):g} {'more' if kernels > 0 else 'fewer'} kernel"
         parts = [f"{_time(self.after.seconds)} instead of {_time(self.before.seconds)}"]
@@ -68,11 +72,8 @@ def pays(
     built: Sequence[ir.OpView],
     context: PassContext,
 ) -> bool:
-    """Whether a rewrite is worth its price; if not, there is a remark that says so.
-
-    Only the prices of CPUs were compared with measurements. On other targets the rules decide.
-    """
-    if not rule.priced or context.always or context.target != "cpu":
+    """Whether a rewrite is worth its price; if not, there is a remark that says so."""
+    if not rule.priced or context.always:
         return True
     verdict = judge(op, values, built, context)
     if not verdict.pays and is_collecting():

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p products --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'products{always=true}' --split-input-file | FileCheck %s
 
 // 60 rows are multiplied instead of 400.
 // CHECK-LABEL: func.func @product_of_rows(

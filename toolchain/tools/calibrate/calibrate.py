@@ -27,7 +27,6 @@ from ...cost import cpu, roofline
 from ...cost.rates import Rate, read_rates_file
 from ...errors import MissingTargetError
 from ...files import require_folder, write_json
-from ...passes.products import cost as products
 from ...passes.scans import cost as scans
 
 _Program = tuple[Callable[..., Any], Sequence[Any]]  # a function to jit, and its arguments
@@ -260,11 +259,6 @@ PROBES = [
     ),
     Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
     Probe(cpu.OF_VECTOR, lambda: _product((512, 512), (512,)), 512**2),
-    Probe(
-        products.ELEMENT,
-        lambda: (jnp.add, [_zeros(_BYTES // 64), _zeros(_BYTES // 64)]),
-        _BYTES // 64 * 3,
-    ),
     Probe(cpu.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
     Probe(cpu.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
     Probe(cpu.TANGENT, lambda: _of_random(jnp.tan), _ELEMENTS),

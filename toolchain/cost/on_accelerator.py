@@ -1,0 +1,139 @@
+"""How long kernels take on a GPU or TPU, as their compilers estimate it.
+
+A kernel takes the longest of its arithmetic and its traffic. Sorts, scatters, transforms and calls
+of libraries have no price there: a rewrite that removes or builds one is declined.
+"""
+
+from __future__ import annotations
+
+from math import ceil, nan, prod
+from typing import ClassVar
+
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from ..ir.values import shape_of
+from . import cpu, roofline
+from .flops import bytes_of, cost_of
+from .formulas import ARITHMETIC, FUNCTIONS, TRANSCENDENTAL
+from .fusion import FusedKernel, Node
+from .price import Model, width_of
+from .rates import Rate
+
+
+class OnAccelerator(Model):
+    """How long kernels take on a GPU or TPU."""
+
+    of_64_bits: ClassVar[float]
+    """How many times longer elementwise ops on 64 bits take than on 32."""
+
+    @property
+    def launch(self) -> float:
+        """The time from one kernel to the next, in ns."""
+        return self._rate(roofline.LAUNCH, self.device.launch_seconds * 1e9)
+
+    @property
+    def iteration(self) -> float:
+        """The time of the test of a loop and its jump back, in ns."""
+        return self.launch
+
+    def nanoseconds(self, kernel: FusedKernel, moved: float) -> float:
+        """The time of one kernel; NaN if it is not known."""
+        computed = 0.0
+        for node in kernel.nodes:
+            computed += self._arithmetic(node, kernel.demand[node.op.results[0]])
+            computed += self._shifting(node)
+            if node.name == "dot_general":
+                moved += self._padding(node.op)
+        return max(computed, moved * self._rate(roofline.BYTE, 1e9 / self.device.bandwidth))
+
+    def _rate(self, rate: Rate, usual: float) -> float:
+        """A rate that was measured or that the device's file gives, else `usual`."""
+        return self.rates.measured.get(rate.name, self.device.rates.get(rate.name, usual))
+
+    def _arithmetic(self, node: Node, wanted: float) -> float:
+        """The time of computing so many elements of an op."""
+        peaks = self.device.peak_flops
+        elementwise = peaks.get("elementwise-f32", peaks["f32"])
+        if _is_wide(node):
+            elementwise /= self.of_64_bits
+        if node.name in ("dot_general", "convolution"):
+            return self._multiply_adds(node)
+        if node.name in FUNCTIONS:
+            return wanted * TRANSCENDENTAL / elementwise * 1e9
+        if node.name in ARITHMETIC:
+            return wanted / elementwise * 1e9
+        if node.name in ("reduce", "reduce_window"):
+            cost = cost_of(node.op)
+            flops = 0 if cost is None else cost.flops or 0
+            return flops * wanted / max(node.elements, 1) / elementwise * 1e9
+        return 0.0 if node.is_fused else nan
+
+    def _multiply_adds(self, node: Node) -> float:
+        """The time of a product or convolution; a product with a vector may have its own rate."""
+        cost, kind = cost_of(node.op), cpu.kind_of(node.op.results[0])
+        peaks = self.device.peak_flops
+        usual = peaks.get("tf32") or peaks["f32"]
+        each = self._rate(roofline.PRODUCT, 2e9 / usual)
+        if node.name == "dot_general" and _is_by_vector(node.op):
+            each = self._rate(cpu.OF_VECTOR, each)
+        flops = 0 if cost is None else cost.flops or 0
+        slower: float = usual / peaks.get("tf32" if kind == "f32" else kind, usual)
+        return flops / 2 * each * slower
+
+    def _padding(self, op: hlo.DotGeneralOp) -> float:
+        """The bytes that a product moves because its matrices are padded."""
+        return 0.0
+
+    def _shifting(self, node: Node) -> float:
+        """The time of moving elements within registers, in ns."""
+        return 0.0
+
+
+_OF_TILES = 0.6  # the time of bytes in half-empty tiles, of that of others
+_SLICE_NS = 300.0  # a slice that starts within a tile
+
+
+class OnGpu(OnAccelerator):
+    """How long kernels take on a GPU."""
+
+    kind = "gpu"
+    of_64_bits = 2.0
+
+
+class OnTpu(OnAccelerator):
+    """How long kernels take on a TPU, which has no unit for 64 bits."""
+
+    kind = "tpu"
+    of_64_bits = 20.0
+
+    def _padding(self, op: hlo.DotGeneralOp) -> float:
+        """Each matrix occupies tiles of 8 by 128 elements."""
+        batch, (rows, terms, columns) = _matrices(op)
+        pairs = ((rows, terms), (terms, columns), (rows, columns))
+        added = 0.0
+        for pair, value in zip(pairs, (op.lhs, op.rhs, op.result), strict=True):
+            least, most = sorted(pair)
+            tiles = ceil(least / 8) * 8 * ceil(most / 128) * 128
+            added += batch * tiles * width_of(value) - bytes_of(value.type)
+        return _OF_TILES * added
+
+    def _shifting(self, node: Node) -> float:
+        return _SLICE_NS if node.name == "slice" else 0.0
+
+
+def _is_wide(node: Node) -> bool:
+    return cpu.kind_of(node.op.results[0]) in ("f64", "i64", "ui64")
+
+
+def _matrices(op: hlo.DotGeneralOp) -> tuple[int, tuple[int, int, int]]:
+    """How many products of matrices a product is, and their rows, terms and columns."""
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    left, right = shape_of(op.lhs), shape_of(op.rhs)
+    batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
+    terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
+    return batch, (prod(left) // (batch * terms), terms, prod(right) // (batch * terms))
+
+
+def _is_by_vector(op: hlo.DotGeneralOp) -> bool:
+    _, (rows, _, columns) = _matrices(op)
+    return 1 in (rows, columns)

@@ -1,0 +1,207 @@
+"""How long kernels take on a CPU as XLA compiles them.
+
+A kernel takes the longest of its arithmetic and its traffic. Ops that XLA runs at a speed of their
+own have rates of their own: `cpu.OWN`.
+"""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from jaxlib.mlir import ir
+
+from ..ir.values import shape_of
+from . import cpu, roofline
+from .device import Device
+from .flops import cost_of
+from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
+from .fusion import FusedKernel, Node, takes_columns
+from .price import Model, width_of
+from .rates import Rates
+
+_WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
+_COMPUTED_WIDE = 6.0  # how many times faster they are of elements that the kernel computes
+
+
+class OnCpu(Model):
+    """How long kernels take on one CPU."""
+
+    kind = "cpu"
+
+    def __init__(self, device: Device, rates: Rates) -> None:
+        super().__init__(device, rates)
+        self._cache = device.cache_bytes if rates.measured else cpu.CACHE
+
+    @property
+    def launch(self) -> float:
+        """The time from one kernel to the next, in ns."""
+        return self.rates[roofline.LAUNCH]
+
+    @property
+    def iteration(self) -> float:
+        """The time of the test of a loop and its jump back, in ns."""
+        return self.rates[cpu.ITERATION]
+
+    def nanoseconds(self, kernel: FusedKernel, moved: float) -> float:
+        """The time of one kernel."""
+        own = self._own(kernel.root)
+        if own is None:
+            return self._fused(kernel, moved)
+        return max(own, self._memory_ns(moved))
+
+    def _own(self, node: Node) -> float | None:
+        """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
+        if node.is_fused:
+            return None
+        if (own := cpu.OWN.get(node.name)) is not None:
+            return own(node.op, self.rates)
+        cost = cost_of(node.op)
+        return (cost.flops or 0) / self._peak(node) * 1e9 if cost is not None else 0.0
+
+    def _peak(self, node: Node) -> float:
+        kind = cpu.kind_of(node.op.results[0])
+        peaks = self.device.peak_flops
+        return peaks.get(kind) or peaks.get("f32") or max(peaks.values())
+
+    def _fused(self, kernel: FusedKernel, moved: float) -> float:
+        """The time of a fused kernel, in ns."""
+        root, one_core, flops = kernel.root, 0.0, 0.0
+        is_library = any(n.name == "reduce" and len(n.op.results) == 1 for n in kernel.nodes)
+        is_search = any(n.name == "reduce" and len(n.op.results) > 1 for n in kernel.nodes)
+        is_scalar = is_search or (
+            not is_library
+            and any(takes_columns(n) or (n is not root and _branches(n)) for n in kernel.nodes)
+        )
+        short = 1.0 if is_library else _short_rows(root)
+        for node in kernel.nodes:
+            wanted = kernel.demand[node.op.results[0]]
+            each = self._each(node, is_library)
+            if node is root and node.name in _MOVED:
+                each = 0.0
+            elif node.name in ("sqrt", "rsqrt") and is_scalar:
+                each = self.rates[cpu.SCALAR_ROOT]
+            elif node.name in FUNCTIONS:
+                each *= _SCALAR if is_search or (is_scalar and short == 1.0) else short
+            elif node.name in _COUNTED and (is_search or node.op.results[0] in kernel.scattered):
+                each *= _SCALAR
+            if is_library and node.name in _COUNTED_OR_FUNCTION:
+                last = _last(node)
+                each *= ceil(last / _LANES) * _LANES / last
+                one_core += wanted / last * self.rates[cpu.ROW_OP]
+            one_core += each * wanted
+            flops += wanted * (node.name in _COUNTED)
+            if node.name == "reduce":
+                one_core += self._reduced(kernel, node, wanted)
+        threads = 1 if is_search else _threads(flops, moved)
+        ns = max(one_core / threads, self._memory_ns(moved))
+        return ns + self.rates[cpu.FORK] if threads > 1 else ns
+
+    def _each(self, node: Node, is_library: bool) -> float:
+        """The time of computing one element of an op in a kernel, on one core, in ns."""
+        wide = width_of(node.op.results[0]) / 4
+        kind = node.op.results[0].type.element_type
+        if isinstance(kind, ir.ComplexType) and node.name in FUNCTIONS:
+            return self.rates[cpu.COMPLEX]
+        if node.name == "remainder" and not isinstance(kind, ir.IntegerType):
+            return self.rates[cpu.REMAINDER]
+        if is_library and node.name in ("sine", "cosine", "tan"):
+            return self.rates[cpu.SUMMED_SINE]
+        if node.name in SCALAR_FUNCTIONS or (node.name in cpu.FUNCTIONS and not is_library):
+            return self.rates[cpu.FUNCTIONS.get(node.name, roofline.SCALAR_FUNCTION)]
+        if node.name in FUNCTIONS:
+            return self.rates[roofline.FUNCTION] * max(wide, 1)
+        if node.name == "transpose" and _moves_last(node.op):
+            return self.rates[cpu.TRANSPOSED]
+        if takes_columns(node):
+            return self.rates[cpu.STRIDED]
+        if node.name in ("maximum", "minimum"):
+            return 5 * self.rates[roofline.ELEMENTWISE] * max(wide, 0.5)
+        if node.name in _MOVED:
+            return self.rates[cpu.PADDED] if _branches(node) else 0.0
+        if node.name == "gather":
+            return self.rates[cpu.GATHERED_ROW] / _row(node.op)
+        if node.name in ("sqrt", "rsqrt", "divide"):
+            return 4 * self.rates[roofline.ELEMENTWISE] * max(wide, 1)
+        if node.name in _COUNTED:
+            return self.rates[roofline.ELEMENTWISE] * max(wide, 0.5)
+        return 0.0
+
+    def _reduced(self, kernel: FusedKernel, node: Node, wanted: float) -> float:
+        """The time of combining the elements of a reduction, on one core, in ns.
+
+        Args:
+            kernel: the kernel that it is part of.
+            node: the reduction.
+            wanted: elements of its result.
+        """
+        is_root = node is kernel.root
+        shape = shape_of(node.op.operands[0])
+        dims = sorted(int(dim) for dim in node.op.attributes["dimensions"])
+        combined = prod(int(shape[dim]) for dim in dims)
+        elements = wanted * combined
+        if not dims:
+            return 0.0
+        if len(node.op.results) > 1:
+            return elements * self.rates[cpu.SEARCHED]
+        inner = prod(shape[dims[-1] + 1 :])
+        start = self.rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
+        if (
+            inner * combined == prod(shape)
+            and is_root
+            and wanted > _WIDE_ROW
+            and combined < _FEW_ROWS
+        ):
+            is_computed = any(n.name in _COUNTED_OR_FUNCTION for n in kernel.nodes)
+            return elements * self.rates[cpu.WIDE_ROW] / (_COMPUTED_WIDE if is_computed else 1)
+        starts = wanted if inner == 1 or not is_root else elements / inner
+        return starts * start + elements * self.rates[cpu.SUMMED]
+
+    def _memory_ns(self, moved: float) -> float:
+        device = self.device
+        is_cached = device.cache_bandwidth and moved <= self._cache
+        return moved / (device.cache_bandwidth if is_cached else device.bandwidth) * 1e9
+
+
+_COUNTED = ARITHMETIC | {"square"}
+_COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS
+_MOVED = ("concatenate", "pad")
+_UNROLLED = 2.5  # the same in loops over so few elements that they are unrolled
+_LANES = 8  # the library for reductions computes so many adjacent elements of a row at once
+_SCALAR = 6.0  # how many times longer ops take that are not vectorized
+
+
+def _threads(flops: float, moved: float) -> int:
+    """On how many cores XLA:CPU runs a kernel, see `parallel_task_assignment.cc`."""
+    if flops <= moved:
+        return max(1, min(cpu.CORES, ceil(moved / 2**18)))
+    return max(1, min(cpu.CORES, ceil((flops + 10 * moved) / 100_000)))
+
+
+def _moves_last(op: ir.OpView) -> bool:
+    permutation = list(op.permutation)
+    return bool(permutation) and permutation[-1] != len(permutation) - 1
+
+
+def _short_rows(root: Node) -> float:
+    """How many times longer functions take because LLVM unrolls the loop over short rows."""
+    shape = shape_of(root.op.results[0])
+    return _UNROLLED if len(shape) > 1 and (shape[-1] < 4 or 8 < shape[-1] <= 32) else 1.0
+
+
+def _branches(node: Node) -> bool:
+    """Whether an op within a kernel of others keeps it from being vectorized."""
+    if node.name not in _MOVED:
+        return False
+    shape, operand = shape_of(node.op.results[0]), shape_of(node.operands[0])
+    return bool(shape) and (shape[-1] != operand[-1] or shape[-1] < cpu.VECTOR)
+
+
+def _last(node: Node) -> int:
+    """The extent of the last dimension of a result."""
+    shape = shape_of(node.op.results[0])
+    return shape[-1] if shape else 1
+
+
+def _row(op: ir.OpView) -> int:
+    """The adjacent elements that a gather takes for each index."""
+    return max(prod(int(size) for size in op.slice_sizes), 1)
