@@ -263,9 +263,62 @@ def products(rng: random.Random) -> Site:
     return f"{kind} {' '.join('x'.join(map(str, x.shape)) for x in args)}", function, args
 
 
+def convolutions(rng: random.Random) -> Site:
+    kinds = ["dense", "line", "depthwise", "multiplied", "grouped", "transposed", "wide", "point"]
+    kind = rng.choice([*kinds, "channels first", "whole"])
+    batch, size, inputs, outputs = rng.choice([1, 2, 8, 16]), _size(rng, 4, 48), 0, 0
+    inputs, outputs = _size(rng, 4, 200), _size(rng, 4, 200)
+    window, stride, rank, groups = rng.choice([2, 3, 3, 3, 5, 7]), rng.choice([1, 1, 2]), 2, 1
+    padding = rng.choice(["SAME", "VALID"])
+    if kind == "line":
+        rank, size = 1, _size(rng, 8, 2000)
+    if kind in ("depthwise", "multiplied"):
+        groups, outputs = inputs, inputs * (rng.choice([2, 3]) if kind == "multiplied" else 1)
+    if kind == "grouped":
+        groups = rng.choice([2, 4, 8, 16])
+        inputs, outputs = (groups * max(1, each // groups) for each in (inputs, outputs))
+    if kind == "wide":
+        size, padding = rng.choice([1, 2, 3, 4]), "SAME"
+    if kind == "whole":
+        size, padding = _size(rng, 2, 8), "VALID"
+    window = {"point": 1, "whole": size}.get(
+        kind, window if padding == "SAME" else min(window, size)
+    )
+    space = "HW"[:rank]
+    numbers = (f"N{space}C", f"{space}IO", f"N{space}C")
+    shape: tuple[int, ...] = (batch, *(size,) * rank, inputs)
+    kernel: tuple[int, ...] = (*(window,) * rank, inputs // groups, outputs)
+    if kind == "channels first":
+        numbers = (f"NC{space}", f"OI{space}", f"NC{space}")
+        shape = (batch, inputs, *(size,) * rank)
+        kernel = (outputs, inputs, *(window,) * rank)
+
+    def convolve(x: Any, w: Any) -> Any:
+        if kind == "transposed":
+            return lax.conv_transpose(x, w, (2,) * rank, "SAME", dimension_numbers=numbers)
+        strides = (stride,) * rank
+        return lax.conv_general_dilated(
+            x, w, strides, padding, dimension_numbers=numbers, feature_group_count=groups
+        )
+
+    x, w = _array(*shape), _array(*kernel)
+    half = rng.choice(["forward", "forward", "by the kernel", "by the input"])
+    name = f"{kind} {half} {shape} {kernel} {stride} {padding} {groups}"
+    result = jax.eval_shape(convolve, x, w).shape
+    if math.prod(result) * math.prod(kernel[:-1]) > 4e8:
+        return convolutions(rng)
+    if half == "forward":
+        around, program = _around(rng, convolve)
+        return f"{name} {around}", program, [x, w]
+    given = _array(*result)
+    if half == "by the kernel":
+        return name, lambda x, y: jax.vjp(lambda w: convolve(x, w), w)[1](y), [x, given]
+    return name, lambda w, y: jax.vjp(lambda x: convolve(x, w), x)[1](y), [w, given]
+
+
 FAMILIES = {
     each.__name__.replace("_", "-"): each
-    for each in (pooling, small_matrices, elementary, sorting, reductions, products)
+    for each in (pooling, small_matrices, elementary, sorting, reductions, products, convolutions)
 }
 
 

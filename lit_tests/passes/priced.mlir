@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p elementary,pooling,small-matrices,sorting,reductions --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p convolution,elementary,pooling,small-matrices,sorting,reductions --split-input-file | FileCheck %s
 
 // What the gate decides by the shipped prices, a rewrite that pays and one that does not.
 
@@ -187,4 +187,25 @@ func.func @sort_of_few(%x: tensor<20xf32>) -> tensor<20xf32> {
     stablehlo.return %p : tensor<i1>
   }) : (tensor<20xf32>) -> tensor<20xf32>
   return %s : tensor<20xf32>
+}
+
+// -----
+
+// XLA has no library for a depthwise convolution.
+// CHECK-LABEL: func.func @depthwise_convolution(
+// CHECK-NOT: stablehlo.convolution
+// CHECK: return
+func.func @depthwise_convolution(%x: tensor<8x32x32x64xf32>, %w: tensor<3x3x1x64xf32>) -> tensor<8x30x30x64xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 64 : i64} : (tensor<8x32x32x64xf32>, tensor<3x3x1x64xf32>) -> tensor<8x30x30x64xf32>
+  return %y : tensor<8x30x30x64xf32>
+}
+
+// -----
+
+// Few channels: XLA multiplies all with all others, by a library.
+// CHECK-LABEL: func.func @weight_gradient_of_few_channels(
+// CHECK-NEXT: stablehlo.convolution
+func.func @weight_gradient_of_few_channels(%x: tensor<2x6x16xf32>, %dy: tensor<2x4x16xf32>) -> tensor<3x1x16xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 16 : i64, feature_group_count = 1 : i64} : (tensor<2x6x16xf32>, tensor<2x4x16xf32>) -> tensor<3x1x16xf32>
+  return %dw : tensor<3x1x16xf32>
 }

@@ -28,7 +28,7 @@ from .geometry import Convolution
 from .window import Walk, as_result, backwards, result_walk, window_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def depthwise_to_multiply_add(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> sum over t of part(pad(x), t) * w[t], for groups with one input or one output.
 
@@ -37,8 +37,6 @@ def depthwise_to_multiply_add(op: hlo.ConvolutionOp) -> ir.Value | None:
     """
     conv = geometry.read(op)
     if conv is None or conv.by_batch or min(conv.inputs, conv.outputs) > 1:
-        return None
-    if not cost.multiply_add_pays(conv):
         return None
     d = conv.dims
     image = as_result(
@@ -166,7 +164,7 @@ def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Valu
     return reduce(hlo.add, (build.reshape(each, shape) for each in slices))
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def depthwise_weight_gradient_to_sums(
     op: hlo.ConvolutionOp, context: PassContext
 ) -> ir.Value | None:
@@ -178,8 +176,6 @@ def depthwise_weight_gradient_to_sums(
     """
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch > 1:
-        return None
-    if not cost.weight_gradient_pays(conv):
         return None
     image, dy = channels_last(op, conv)
     if conv.outputs > 1:

@@ -20,13 +20,11 @@ from .geometry import Convolution
 from .window import Walk, as_result, backwards, result_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def grouped_to_loop(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> concatenate of conv(x[g], w[g]) for each feature group g, by a loop over g."""
     conv = geometry.read(op)
     if conv is None or conv.by_batch:
-        return None
-    if not cost.grouped_loop_pays(conv):
         return None
     # Converted outside of the loop: XLA's library takes f32 there, and XLA is slow on bf16.
     lhs, rhs = (build.convert(each, conv.accumulator) for each in (op.lhs, op.rhs))
@@ -103,7 +101,7 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.Convolu
     return as_result(made, conv, batch=0, spatial=spatial, feature=rank + 1)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def grouped_weight_gradient_to_products(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy at each position t, for groups of several images.
 
@@ -112,8 +110,6 @@ def grouped_weight_gradient_to_products(op: hlo.ConvolutionOp) -> ir.Value | Non
     """
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch == 1:
-        return None
-    if conv.positions > cost.MOST_POSITIONS:
         return None
     image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
     dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])

@@ -16,7 +16,7 @@ from .geometry import Convolution
 from .window import as_result, backwards, result_walk, window_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def convolution_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> x w, if the window or the result has one position, and nothing is padded.
 
@@ -28,8 +28,6 @@ def convolution_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
         return None
     whole = conv.positions == 1
     if not whole and conv.taps > 1:
-        return None
-    if not (cost.whole_product_pays if whole else cost.point_product_pays)(conv):
         return None
     spatial = conv.dims.input_spatial_dimensions
     walk = (result_walk if whole else window_walk)(conv, spatial)  # of a single part

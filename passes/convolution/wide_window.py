@@ -26,7 +26,7 @@ from .geometry import Convolution
 from .window import as_result, backwards, result_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def wide_window_to_swapped_operands(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 
@@ -35,7 +35,7 @@ def wide_window_to_swapped_operands(op: hlo.ConvolutionOp) -> ir.Value | None:
     finite, and all are finite if y is.
     """
     conv = geometry.read(op, grouped=False)
-    if conv is None or not cost.swapped_operands_pay(conv):
+    if conv is None or conv.taps <= conv.pixels:
         return None
     if not all(axis.stride == 1 and _is_met(axis) for axis in conv.axes):
         return None
@@ -110,7 +110,7 @@ def _padded_before(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
     )
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, if sums are short.
 
@@ -120,7 +120,7 @@ def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op, grouped=False)
     if conv is None or not _lies_channels_last(conv):
         return None
-    if not cost.wide_gradient_pays(conv):
+    if not 1 < conv.positions <= cost.MOST_POSITIONS:
         return None
     image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
     walk = result_walk(conv, range(1, len(conv.axes) + 1))
@@ -143,14 +143,14 @@ def _lies_channels_last(conv: Convolution) -> bool:
     return image and (d.output_batch_dimension, d.output_feature_dimension) == (rank, rank + 1)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def wide_window_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> patches(pad(x)) w, a matrix product, if w has more spatial elements than x.
 
     For example a window of 3x3 on an image of 2x2. Padding zeros are multiplied, as in StableHLO.
     """
     conv = geometry.read(op, grouped=False)
-    if conv is None or not cost.wide_window_pays(conv):
+    if conv is None or conv.taps <= conv.pixels or conv.positions > cost.MOST_PATCHES:
         return None
     kernel, conv = _below_reverse(op.rhs, conv)
     patches = _patches(op.lhs, conv)

@@ -73,9 +73,9 @@ class _Labels(NamedTuple):
 def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
     """sum over k of P * (dO @ V^T) -> sum over d of dO * (P @ V), where P @ V exists already.
 
-    If there are fewer features than keys. The gradient of attention has such a sum. Instead of P it may have the exponentials that P
-    divides by their sum. For f32 and f64: in bf16 the rounding of O made gradients 5 times less
-    accurate.
+    If there are fewer features than keys. The gradient of attention has such a sum. Instead of P it
+    may have the exponentials that P divides by their sum. For f32 and f64: in bf16 the rounding of
+    O made gradients 5 times less accurate.
     """
     if len(op.inputs) != 1 or len(op.dimensions) != 1 or combiner_of(op) != "add":
         return None

@@ -110,11 +110,8 @@ def rewritten(function, args, hits, *, rows_at_once=None):
     def loop(rows, **_):
         return min(rows, rows_at_once)
 
-    with (
-        patch.object(cost, "weight_gradient_pays", lambda conv: True),
-        patch.object(cost, "rows_at_once", loop if rows_at_once else cost.rows_at_once),
-    ):
-        lowered = jxc.lower(function, *args).opt("convolution")
+    with patch.object(cost, "rows_at_once", loop if rows_at_once else cost.rows_at_once):
+        lowered = jxc.lower(function, *args).opt("convolution{always=true}")
     assert lowered.report.hits == hits
     return lowered.compile()(*args)
 
@@ -206,7 +203,7 @@ def test_depthwise_with_reversed_window():
     plain = jxc.lower(case, x, w).as_text()
     turned = plain.replace("reverse = [false, false]", "reverse = [true, false]")
     before = read_module(turned, make_context())
-    after = jxc.opt(before, "convolution")
+    after = jxc.opt(before, "convolution{always=true}")
     assert "stablehlo.convolution" not in str(after)
     assert np.array_equal(run_xla(after, [x, w])[0], run_xla(before, [x, w])[0])
     assert not np.array_equal(run_xla(after, [x, w])[0], case(x, w))

@@ -16,6 +16,9 @@ RULE, LOOP = "grouped-weight-gradient-to-products", "grouped-to-loop"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
 
+PASS = "convolution{always=true disable-patterns=convolution-to-product}"
+
+
 def weight_gradient(specs, groups, stride, padding, dilation=(1, 1)):
     """A function of x, w and dy that returns JAX's gradient by w."""
 
@@ -54,7 +57,7 @@ def test_grouped_weight_gradient_matches_float64(case, dtype):
     gradient = weight_gradient(*case)[1]
     with jax.enable_x64(True):
         args = operands(case, dtype)
-        lowered = jxc.lower(gradient, *args).opt("convolution")
+        lowered = jxc.lower(gradient, *args).opt(PASS)
         assert lowered.report.hits == {RULE: 1}
         found = np.asarray(lowered.compile()(*args))
         assert_within_rounding(found, gradient, args)
@@ -65,7 +68,7 @@ def test_grouped_weight_gradient_keeps_nan_in_its_group():
     specs, groups, *rest = case = CASES["plain"]
     x, w, dy = operands(case, np.float32)
     x[0, 2, 3, 1], dy[1, 3, 3, 5], dy[2, 0, 0, 11] = np.nan, np.inf, -np.inf
-    lowered = jxc.lower(weight_gradient(*case)[1], x, w, dy).opt("convolution")
+    lowered = jxc.lower(weight_gradient(*case)[1], x, w, dy).opt(PASS)
     assert lowered.report.hits == {RULE: 1}
     alone = jax.jit(weight_gradient(specs, 1, *rest)[1])
     parts = zip(np.split(x, groups, -1), np.split(dy, groups, -1), strict=True)
@@ -112,7 +115,7 @@ def wide(case, dtype=np.float32):
 @pytest.mark.parametrize("case", WIDE.values(), ids=WIDE)
 def test_grouped_loop_matches_float64(case, dtype):
     _, both, args = wide(case, dtype)
-    lowered = jxc.lower(both, *args).opt("convolution")
+    lowered = jxc.lower(both, *args).opt(PASS)
     assert lowered.report.hits == {LOOP: 2}
     with jax.enable_x64(True):
         assert_within_rounding(lowered.compile()(*args), both, args, least=1e-30)
@@ -127,7 +130,7 @@ def test_grouped_loop_keeps_nan_in_its_group(case):
     for array, places in ((x, 3), (w, 2), (dy, 3)):
         at = generator.integers(0, array.size, places)
         array.flat[at] = [np.nan, np.inf, -np.inf][:places]
-    lowered = jxc.lower(both, x, w, dy).opt("convolution")
+    lowered = jxc.lower(both, x, w, dy).opt(PASS)
     assert lowered.report.hits == {LOOP: 2}
     alone = jax.jit(convolutions(specs, 1, *rest)[1])
     feature, outputs = (1, 0) if specs is FIRST else (-1, -1)
@@ -142,7 +145,7 @@ def test_grouped_loop_keeps_nan_in_its_group(case):
 def test_grouped_loop_under_vmap():
     convolve, _, (x, w, _) = wide(WIDE["channels first"])
     images = np.stack([x, 2 * x])
-    lowered = jxc.lower(jax.vmap(convolve, (0, None)), images, w).opt("convolution")
+    lowered = jxc.lower(jax.vmap(convolve, (0, None)), images, w).opt(PASS)
     assert lowered.report.hits == {LOOP: 1}
     want = jax.vmap(convolve, (0, None))(images, w)
     np.testing.assert_allclose(lowered.compile()(images, w), want, rtol=1e-4, atol=1e-4)

@@ -55,7 +55,7 @@ def test_convolution_product_matches_float64(case, dtype):
     function = gradients(case)[1]
     with jax.enable_x64(True):
         args = operands(case, dtype)
-        lowered = jxc.lower(function, *args).opt("convolution")
+        lowered = jxc.lower(function, *args).opt("convolution{always=true}")
         assert lowered.report.hits[RULE] >= case[-1]
         found = lowered.compile()(*args)
         assert_within_rounding(found, function, args, least=1e-30)
@@ -69,7 +69,7 @@ def test_convolution_product_keeps_nan_and_infinity_in_place(value):
     x, w, dy = operands(case, np.float32)
     x[0, 2, 2, 5] = value  # inside the window
     x[0, 1, 1, 7] = value  # skipped by the stride
-    found = jxc.lower(function, x, w, dy).opt("convolution").compile()(x, w, dy)[2]
+    found = jxc.lower(function, x, w, dy).opt("convolution{always=true}").compile()(x, w, dy)[2]
     spoilt = ~np.isfinite(np.asarray(found))
     assert spoilt[0, 0, 5].all()
     assert spoilt.sum() == 128

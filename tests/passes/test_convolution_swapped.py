@@ -13,6 +13,8 @@ from jxc.check.run import Interpreter
 
 from .rounding import assert_within_rounding
 
+PASS = "convolution{always=true enable-patterns=wide-window-to-swapped-operands}"
+
 RULE = "wide-window-to-swapped-operands"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 CASES = {
@@ -42,7 +44,7 @@ def operands(case, dtype):
 
 def check(function, args, hits):
     """Assert that the result is within eight roundings of the sum of magnitudes of float64's."""
-    lowered = jxc.lower(function, *args).opt("convolution")
+    lowered = jxc.lower(function, *args).opt(PASS)
     assert lowered.report.hits == hits
     assert_within_rounding(lowered.compile()(*args), function, args)
 
@@ -87,7 +89,7 @@ PLACES = {
 
 @pytest.fixture(scope="module")
 def lowered():
-    lowered = jxc.lower(transposed(ROW)[1], *operands(ROW, np.float32)).opt("convolution")
+    lowered = jxc.lower(transposed(ROW)[1], *operands(ROW, np.float32)).opt(PASS)
     assert lowered.report.hits == {RULE: 1}
     return lowered
 

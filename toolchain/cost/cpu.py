@@ -7,6 +7,7 @@ cores, and of 0.12 where it differs. `OWN` has a function for each op that is a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import log, log2, prod
 
 from jaxlib.mlir import ir
@@ -69,6 +70,11 @@ SHORT_PRODUCT = Rate(
 NAIVE = Rate("naive-multiply-add", "one multiply-add of 3x3 matrices of f32, in ns", 0.3)
 TALL_PRODUCT = Rate(
     "tall-product-of-xla", "a multiply-add of a 20000x3 and a 3x16 matrix of f32, in ns", 0.37
+)
+NAIVE_CONVOLUTION = Rate(
+    "naive-convolution-multiply-add",
+    "one multiply-add in a convolution of 2x2 images by windows of 3x3, one core, in ns",
+    1.2,
 )
 SORTED = Rate("sorted-element", "one comparison of a sort of 100,000 f32, in ns", 15.0)
 PLAIN_SORTED = Rate(
@@ -150,7 +156,24 @@ def _dot(op: hlo.DotGeneralOp, rates: Rates) -> float:
     terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
     rows = prod(left) // max(batch * terms, 1)
     columns = prod(right) // max(batch * terms, 1)
-    return batch * _one_product(rates, batch, rows, columns, terms) * _type_factor(op.result)
+    ns = batch * _one_product(rates, batch, rows, columns, terms) * _type_factor(op.result)
+    batching = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
+    summed = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
+    for shape, shared, added in zip((left, right), batching, summed, strict=True):
+        if not _lies_as_matrices(len(shape), list(shared), list(added)):
+            ns += prod(shape) * _COPIED * rates[TRANSPOSED]
+    return ns
+
+
+_COPIED = 2.0  # XLA computes the operand in the order of its copy, element by element
+
+
+def _lies_as_matrices(rank: int, shared: list[int], added: list[int]) -> bool:
+    """Whether an operand of a product is matrices one after the other, so that XLA copies none."""
+    rest = [dim for dim in range(rank) if dim not in shared]
+    order = [dim in added for dim in rest]
+    is_split = sum(a != b for a, b in pairwise(order)) > 1
+    return not is_split and sorted(shared) == list(range(len(shared)))
 
 
 def _one_product(rates: Rates, batch: int, rows: int, columns: int, terms: int) -> float:
@@ -251,15 +274,43 @@ def _scatter(op: hlo.ScatterOp, rates: Rates) -> float:
 
 
 def _convolution(op: hlo.ConvolutionOp, rates: Rates) -> float:
-    cost = cost_of(op)
-    flops = 0 if cost is None else cost.flops or 0
-    groups = op.attributes["feature_group_count"].value
-    rate = roofline.CONVOLUTION
+    """The time of a convolution: by a library, by its loop for groups, or by loops that LLVM gets.
+
+    Batch groups become a convolution of all groups with all others, of which few results are used.
+    """
+    dims = hlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+    kernel, result = shape_of(op.operands[1]), shape_of(op.results[0])
+    groups, batches = (op.attributes[f"{n}_group_count"].value for n in ("feature", "batch"))
+    inputs = kernel[dims.kernel_input_feature_dimension]
+    outputs = kernel[dims.kernel_output_feature_dimension]
+    taps = prod(kernel[dim] for dim in dims.kernel_spatial_dimensions)
+    products = prod(result) * taps * inputs
+    rank = len(dims.kernel_spatial_dimensions)
+    pixels = prod(shape_of(op.operands[0])[dim] for dim in dims.input_spatial_dimensions)
+    kind = kind_of(op.results[0])
+    factor = {"f64": 2.0}.get(kind, 1.0)
     if groups > 1:
-        dims = hlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
-        inputs = shape_of(op.operands[1])[dims.kernel_input_feature_dimension]
-        rate = roofline.GROUPED_CONVOLUTION if inputs > 1 else roofline.DEPTHWISE_CONVOLUTION
-    return flops / 2 * rates[rate]
+        members = min(inputs, outputs // groups)
+        alone = rates[roofline.DEPTHWISE_CONVOLUTION] / members**2
+        each = max(alone, rates[roofline.GROUPED_CONVOLUTION])
+        return _START_NS + products * each * factor
+    is_reversed = op.window_reversal is not None and any(op.window_reversal)
+    images = shape_of(op.operands[0])[dims.input_batch_dimension]
+    is_naive = rank == 3 or (kind == "f64" and rank == 1) or is_reversed or taps > pixels
+    if is_naive or (batches > 1 and max(images, outputs) > batches):
+        cost = cost_of(op)
+        met = products if cost is None else (cost.flops or 0) / 2
+        return met * batches * rates[NAIVE_CONVOLUTION] / CORES
+    few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * taps) + 160 / (inputs * outputs)
+    copied = prod(shape_of(op.operands[0])) if dims.input_feature_dimension < rank + 1 else 0
+    copied += prod(result) if dims.output_feature_dimension < rank + 1 else 0
+    if dims.kernel_input_feature_dimension > dims.kernel_output_feature_dimension:
+        copied += prod(kernel)
+    library = products * batches * rates[roofline.CONVOLUTION] * few * factor
+    return library + _START_NS + copied * rates[TRANSPOSED] / CORES
+
+
+_START_NS = 10_000.0  # the library's threads
 
 
 def _matrices(op: ir.OpView, rates: Rates) -> float:

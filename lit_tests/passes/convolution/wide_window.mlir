@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p convolution | FileCheck %s
+// RUN: %jxc opt %s -p 'convolution{always=true disable-patterns=wide-window-to-swapped-operands}' | FileCheck %s
 
 // 3x3 on 2x2: one row of patches for each of four positions, multiplied by the kernel as a matrix.
 // CHECK-LABEL: func.func @wide_window_to_product(
@@ -101,20 +101,4 @@ func.func @wide_gradient_to_product(%x: tensor<2x2x307xf32>, %dy: tensor<2x2x311
 func.func @wide_gradient_to_product_not_channels_first(%x: tensor<2x307x2xf32>, %dy: tensor<2x311x2xf32>) -> tensor<311x307x3xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, b, 0]x[i, o, 0]->[f, b, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x307x2xf32>, tensor<2x311x2xf32>) -> tensor<311x307x3xf32>
   return %dw : tensor<311x307x3xf32>
-}
-
-// So many products that the library of XLA is fast.
-// CHECK-LABEL: func.func @wide_gradient_to_product_not_many_products(
-// CHECK-NEXT: stablehlo.convolution
-func.func @wide_gradient_to_product_not_many_products(%x: tensor<11x2x307xf32>, %dy: tensor<11x2x311xf32>) -> tensor<3x307x311xf32> {
-  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<11x2x307xf32>, tensor<11x2x311xf32>) -> tensor<3x307x311xf32>
-  return %dw : tensor<3x307x311xf32>
-}
-
-// So few elements that the convolution takes almost no time.
-// CHECK-LABEL: func.func @wide_gradient_to_product_not_few_elements(
-// CHECK-NEXT: stablehlo.convolution
-func.func @wide_gradient_to_product_not_few_elements(%x: tensor<2x2x61xf32>, %dy: tensor<2x2x67xf32>) -> tensor<3x61x67xf32> {
-  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x61xf32>, tensor<2x2x67xf32>) -> tensor<3x61x67xf32>
-  return %dw : tensor<3x61x67xf32>
 }
