@@ -11,7 +11,7 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.cost.cpu import is_tiny_product
+from jxc.cost.cpu_products import is_tiny_product
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
 from jxc.passes._shared.dot import swapped

@@ -7,7 +7,6 @@ cores, and of 0.12 where it differs. `OWN` has a function for each op that is a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from math import log, log2, prod
 
 from jaxlib.mlir import ir
@@ -15,8 +14,6 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.version import __version__
 
 from ..ir.values import shape_of
-from . import roofline
-from .flops import cost_of
 from .rates import Rate, Rates
 
 _IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
@@ -32,12 +29,6 @@ PARALLEL_NS = 50_000.0
 
 VECTOR = 8
 """Windows over fewer neighboring elements are not vectorized."""
-
-COMPILE_OP_NS = 0.3e6
-"""The time of compiling one op of a fusion. Of formulas of 80 ops, 0.1 to 0.2 ms each."""
-
-COMPILE_KERNEL_NS = 10e6
-"""The time of compiling one kernel, without its ops."""
 
 FORK = Rate("fork", "starting a kernel on all cores, an addition of 65536 f32, in ns", 8000.0)
 ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
@@ -144,61 +135,6 @@ FUNCTIONS = {
 """The rates of functions that have one of their own."""
 
 
-def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
-    """Whether XLA calls a generic product for each matrix of a batch, its slowest way."""
-    return 4 <= terms < 8 and 4 <= max(rows, columns) < 8 and min(rows, columns) > 1
-
-
-def _dot(op: hlo.DotGeneralOp, rates: Rates) -> float:
-    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
-    left, right = shape_of(op.lhs), shape_of(op.rhs)
-    batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
-    terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
-    rows = prod(left) // max(batch * terms, 1)
-    columns = prod(right) // max(batch * terms, 1)
-    ns = batch * _one_product(rates, batch, rows, columns, terms) * _type_factor(op.result)
-    batching = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
-    summed = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    for shape, shared, added in zip((left, right), batching, summed, strict=True):
-        if not _lies_as_matrices(len(shape), list(shared), list(added)):
-            ns += prod(shape) * _COPIED * rates[TRANSPOSED]
-    return ns
-
-
-_COPIED = 2.0  # XLA computes the operand in the order of its copy, element by element
-
-
-def _lies_as_matrices(rank: int, shared: list[int], added: list[int]) -> bool:
-    """Whether an operand of a product is matrices one after the other, so that XLA copies none."""
-    rest = [dim for dim in range(rank) if dim not in shared]
-    order = [dim in added for dim in rest]
-    is_split = sum(a != b for a, b in pairwise(order)) > 1
-    return not is_split and sorted(shared) == list(range(len(shared)))
-
-
-def _one_product(rates: Rates, batch: int, rows: int, columns: int, terms: int) -> float:
-    size, longest = rows * columns * terms, max(rows, columns)
-    if is_tiny_product(rows, columns, terms):
-        return rates[TINY_PRODUCT] if batch > 1 or longest > 4 else rates[SHORT_PRODUCT]
-    if min(rows, columns) == 1:
-        if terms * longest >= 1024 or batch == 1:
-            return size * rates[OF_VECTOR]
-        return size * rates[NAIVE] / 2
-    if max(longest, terms) < 8:
-        return size * rates[NAIVE]
-    if batch > 1 and size <= 1024:
-        return rates[SHORT_PRODUCT] + size * rates[roofline.PRODUCT]
-    if terms <= 4:
-        return size * rates[TALL_PRODUCT]
-    narrow = min(rows, columns, terms)
-    slower: float = max(1.0, 64 / narrow) ** 0.7
-    return size * rates[roofline.PRODUCT] * slower
-
-
-def _type_factor(value: ir.Value) -> float:
-    return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(kind_of(value), 1.0)
-
-
 def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     window = [int(size) for size in op.attributes["window_dimensions"]]
     outputs = prod(shape_of(op.results[0]))
@@ -273,46 +209,6 @@ def _scatter(op: hlo.ScatterOp, rates: Rates) -> float:
     return rows * rates[SCATTERED_ROW] + prod(shape_of(updates)) * rates[SCATTERED]
 
 
-def _convolution(op: hlo.ConvolutionOp, rates: Rates) -> float:
-    """The time of a convolution: by a library, by its loop for groups, or by loops that LLVM gets.
-
-    Batch groups become a convolution of all groups with all others, of which few results are used.
-    """
-    dims = hlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
-    kernel, result = shape_of(op.operands[1]), shape_of(op.results[0])
-    groups, batches = (op.attributes[f"{n}_group_count"].value for n in ("feature", "batch"))
-    inputs = kernel[dims.kernel_input_feature_dimension]
-    outputs = kernel[dims.kernel_output_feature_dimension]
-    taps = prod(kernel[dim] for dim in dims.kernel_spatial_dimensions)
-    products = prod(result) * taps * inputs
-    rank = len(dims.kernel_spatial_dimensions)
-    pixels = prod(shape_of(op.operands[0])[dim] for dim in dims.input_spatial_dimensions)
-    kind = kind_of(op.results[0])
-    factor = {"f64": 2.0}.get(kind, 1.0)
-    if groups > 1:
-        members = min(inputs, outputs // groups)
-        alone = rates[roofline.DEPTHWISE_CONVOLUTION] / members**2
-        each = max(alone, rates[roofline.GROUPED_CONVOLUTION])
-        return _START_NS + products * each * factor
-    is_reversed = op.window_reversal is not None and any(op.window_reversal)
-    images = shape_of(op.operands[0])[dims.input_batch_dimension]
-    is_naive = rank == 3 or (kind == "f64" and rank == 1) or is_reversed or taps > pixels
-    if is_naive or (batches > 1 and max(images, outputs) > batches):
-        cost = cost_of(op)
-        met = products if cost is None else (cost.flops or 0) / 2
-        return met * batches * rates[NAIVE_CONVOLUTION] / CORES
-    few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * taps) + 160 / (inputs * outputs)
-    copied = prod(shape_of(op.operands[0])) if dims.input_feature_dimension < rank + 1 else 0
-    copied += prod(result) if dims.output_feature_dimension < rank + 1 else 0
-    if dims.kernel_input_feature_dimension > dims.kernel_output_feature_dimension:
-        copied += prod(kernel)
-    library = products * batches * rates[roofline.CONVOLUTION] * few * factor
-    return library + _START_NS + copied * rates[TRANSPOSED] / CORES
-
-
-_START_NS = 10_000.0  # the library's threads
-
-
 def _matrices(op: ir.OpView, rates: Rates) -> float:
     shape = shape_of(op.operands[0])
     return prod(shape[:-2]) * rates[CHOLESKY] * (shape[-1] / 4) ** 2
@@ -344,13 +240,11 @@ def body_of(op: ir.OpView) -> str:
 
 
 OWN: dict[str, Callable[..., float]] = {
-    "dot_general": _dot,
     "reduce_window": _window,
     "select_and_scatter": _selection,
     "sort": _sort,
     "top_k": _top_k,
     "scatter": _scatter,
-    "convolution": _convolution,
     "custom_call": _library,
     "cholesky": _matrices,
     "triangular_solve": _matrices,

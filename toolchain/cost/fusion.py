@@ -171,7 +171,7 @@ class _Graph:
         have one result. They hold no slices, selects and integers: these are stored before.
         """
         inside: set[ir.Value] = set()
-        pending = [node for node in self.order if _is_library_reduction(node)]
+        pending = [node for node in self.order if is_library_reduction(node)]
         while pending:
             node = pending.pop()
             key = node.op.results[0]
@@ -186,7 +186,7 @@ class _Graph:
 
     def _is_of_library(self, node: Node) -> bool:
         if node.name == "reduce":
-            return _is_library_reduction(node)
+            return is_library_reduction(node)
         if node.name == "divide" and self._is_by_few(node):
             return False
         is_large = node.elements >= _LEAST_OF_LIBRARY
@@ -308,7 +308,8 @@ class _Graph:
         return [node for node in reversed(self.order) if node.op.results[0] in inside]
 
 
-def _is_library_reduction(node: Node) -> bool:
+def is_library_reduction(node: Node) -> bool:
+    """Whether XLA:CPU's library computes a reduction."""
     if node.name != "reduce" or len(node.op.results) > 1 or not _is_of_floats(node):
         return False
     return _elements(node.operands[0]) >= _LEAST_OF_LIBRARY

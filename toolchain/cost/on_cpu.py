@@ -12,11 +12,12 @@ from jaxlib.mlir import ir
 
 from ..ir.values import shape_of
 from . import cpu, roofline
+from .cpu_products import convolution_ns, copied_operands, dot_ns
 from .device import Device
 from .flops import cost_of
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
-from .fusion import FusedKernel, Node, takes_columns
-from .price import Model, width_of
+from .fusion import FusedKernel, Node, is_library_reduction, takes_columns
+from .price import COMPILE_KERNEL_NS, Model, width_of
 from .rates import Rates
 
 _WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
@@ -49,11 +50,31 @@ class OnCpu(Model):
             return self._fused(kernel, moved)
         return max(own, self._memory_ns(moved))
 
+    def compile_ns(self, kernel: FusedKernel) -> float:
+        """The time of compiling a kernel, in ns: none for a call of a library."""
+        root = kernel.root
+        if root.name in _OF_LIBRARY:
+            copies = len(copied_operands(root.op))
+            return copies * (COMPILE_KERNEL_NS + _COMPILE_TRANSPOSE_NS)
+        if any(n.name == "reduce" and is_library_reduction(n) for n in kernel.nodes):
+            return 0.0
+        ns = super().compile_ns(kernel)
+        for node in kernel.nodes:
+            if node.name == "transpose" and _moves_last(node.op):
+                ns += _COMPILE_TRANSPOSE_NS
+            elif node.name == "concatenate":
+                ns += len(node.operands) * _COMPILE_PART_NS
+            elif node.name in FUNCTIONS:
+                ns += _COMPILE_FUNCTION_NS
+            elif node.name in ("reduce", "scatter"):
+                ns += _COMPILE_NEST_NS
+        return ns
+
     def _own(self, node: Node) -> float | None:
         """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
         if node.is_fused:
             return None
-        if (own := cpu.OWN.get(node.name)) is not None:
+        if (own := _OWN.get(node.name)) is not None:
             return own(node.op, self.rates)
         cost = cost_of(node.op)
         return (cost.flops or 0) / self._peak(node) * 1e9 if cost is not None else 0.0
@@ -161,6 +182,11 @@ class OnCpu(Model):
         is_cached = device.cache_bandwidth and moved <= self._cache
         return moved / (device.cache_bandwidth if is_cached else device.bandwidth) * 1e9
 
+
+_OWN = {**cpu.OWN, "dot_general": dot_ns, "convolution": convolution_ns}
+_OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
+_COMPILE_TRANSPOSE_NS, _COMPILE_NEST_NS = 55e6, 40e6  # loops that LLVM unrolls or interchanges
+_COMPILE_PART_NS, _COMPILE_FUNCTION_NS = 12e6, 9e6
 
 _COUNTED = ARITHMETIC | {"square"}
 _COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
@@ -50,6 +50,11 @@ class Verdict:
     pays: bool
     device: str
 
+    def saved_in(self, calls: int) -> float:
+        """The seconds that it saves in so many runs, less those to compile."""
+        saved = self.before.seconds - self.after.seconds
+        return saved * calls - (self.after.compile_seconds - self.before.compile_seconds)
+
     def __str__(self) -> str:
         if isnan(self.after.seconds) or isnan(self.before.seconds):
             return f"the model has no price of these ops on {self.device}"
@@ -65,20 +70,23 @@ class Verdict:
         return ", ".join([" ".join(parts[:2]), *parts[2:]])
 
 
-def pays(
+def decide(
     rule: Rule,
     op: ir.OpView,
     values: Sequence[ir.Value],
     built: Sequence[ir.OpView],
     context: PassContext,
-) -> bool:
-    """Whether a rewrite is worth its price; if not, there is a remark that says so."""
+) -> float:
+    """The seconds that a rewrite saves in `context.calls` runs; 0.0 if it does not pay.
+
+    A remark says so. Rewrites without a price save `inf`.
+    """
     if not rule.priced or context.always:
-        return True
+        return inf
     verdict = judge(op, values, built, context)
     if not verdict.pays and is_collecting():
         remark(rule.name, "missed", op.location, f"declined: {verdict}")
-    return verdict.pays
+    return verdict.saved_in(context.calls) if verdict.pays else 0.0
 
 
 def judge(

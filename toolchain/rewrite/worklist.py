@@ -18,7 +18,9 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
+from math import inf
 from time import perf_counter
+from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -32,7 +34,7 @@ from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
-from .gate import pays
+from .gate import decide
 from .live_ops import Handle, LiveOps
 from .recording import current_recorder
 from .remarks import NoMatch, is_collecting, remark
@@ -51,6 +53,22 @@ _USERS_SEEN = 32  # of one value: a constant may have thousands
 
 class ConvergenceError(JxcError):
     """Rules undo each other's rewrites: the message names them. The module is still valid."""
+
+
+class _Proposal(NamedTuple):
+    """A rewrite that is built and not yet carried out.
+
+    Attributes:
+        rule: whose rewrite it is.
+        values: what replaces the results of the op.
+        effects: the ops without results that keep the effects of its branches.
+        built: the other new ops, users before producers.
+    """
+
+    rule: Rule
+    values: list[ir.Value]
+    effects: list[Handle]
+    built: list[Handle]
 
 
 class Worklist:
@@ -157,21 +175,14 @@ class Worklist:
         name, location = op.operation.name, op.location
         begin_visit()
         with ir.InsertionPoint(op), location:
-            for rule in rules:
-                tally = self.counts[rule.name]
-                values = self._try(rule, tally, op)
-                if values is None:
-                    continue
-                self._live.register()
-                effects, built = self._keeping_effects(op), self._built_for(values)
-                if self._is_allowed(rule, op, values, built):
-                    break
-                self._discard([*effects, *built])
-            else:
-                return ()
+            chosen = self._chosen(op, rules)
+        if chosen is None:
+            return ()
+        rule, values, effects, built = chosen
         if self._is_annotated(op):
             self._discard([*effects, *built])
             return ()
+        tally = self.counts[rule.name]
         tally.hits += 1
         self._rewrites += 1
         self._recent.append((rule.name, name, location))
@@ -184,20 +195,56 @@ class Worklist:
         self._replace(op, values)
         return built
 
-    def _is_allowed(
-        self, rule: Rule, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[Handle]
-    ) -> bool:
-        """Whether a rewrite adds no communication, pays, and is not skipped."""
-        new = [each[0] for each in built]
-        if self._guard is not None and not self._guard.allows(op, values, new):
-            return False
-        if not pays(rule, op, values, new, self._context):
+    def _chosen(self, op: ir.OpView, rules: Sequence[Rule]) -> _Proposal | None:
+        """The rewrite of `op` that is carried out: of those with a price the one that saves most.
+
+        Each is erased before the next is built: rules count the users of operands.
+        """
+        left = list(rules)
+        while left:
+            best, most, made = None, 0.0, None
+            for rule in left:
+                if best is not None and not rule.priced:
+                    continue
+                if made is not None:
+                    self._discard([*made.effects, *made.built])
+                made = self._proposed(rule, op)
+                saved = 0.0 if made is None else self._saved(made, op)
+                if saved > most:
+                    best, most = rule, saved
+                if saved == inf:
+                    break
+            if made is not None and made.rule != best:
+                self._discard([*made.effects, *made.built])
+                made = None
+            if best is None:
+                return None
+            made = made or self._proposed(best, op)
+            if made is not None and self._is_carried_out(best, op):
+                self._has_paid |= best.priced
+                return made
+            if made is not None:
+                self._discard([*made.effects, *made.built])
+            left.remove(best)
+        return None
+
+    def _proposed(self, rule: Rule, op: ir.OpView) -> _Proposal | None:
+        """What a rule builds in place of `op`."""
+        values = self._try(rule, self.counts[rule.name], op)
+        if values is None:
+            return None
+        self._live.register()
+        return _Proposal(rule, values, self._keeping_effects(op), self._built_for(values))
+
+    def _saved(self, made: _Proposal, op: ir.OpView) -> float:
+        """What a rewrite saves, see `decide`; 0.0 if it does not pay or adds communication."""
+        new = [each[0] for each in made.built]
+        if self._guard is not None and not self._guard.allows(op, made.values, new):
+            return 0.0
+        saved = decide(made.rule, op, made.values, new, self._context)
+        if not saved:
             self._declined.append(self._live.handle(op))
-            return False
-        if not self._is_carried_out(rule, op):
-            return False
-        self._has_paid |= rule.priced
-        return True
+        return saved
 
     def _discard(self, built: Sequence[Handle]) -> None:
         """Erase what a rule built."""

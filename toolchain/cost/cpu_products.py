@@ -1,0 +1,180 @@
+"""The speeds of products and convolutions as XLA:CPU compiles them.
+
+XLA calls a library, or compiles loops where the library does not take the layout, the dimensions
+or the groups. It copies operands into the layout that the library takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from ..ir.values import shape_of
+from . import cpu, roofline
+from .flops import cost_of
+from .rates import Rates
+
+_DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by element
+_START_NS = 10_000.0  # the threads of the library for convolutions
+
+
+def copied_operands(op: ir.OpView) -> list[int]:
+    """The elements of the operands, and of a result, that XLA copies for a library."""
+    if isinstance(op, hlo.DotGeneralOp):
+        return _copied_for_dot(op)
+    return _Convolution.of(op).copied() if isinstance(op, hlo.ConvolutionOp) else []
+
+
+def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
+    """Whether XLA calls a generic product for each matrix of a batch, its slowest way."""
+    return 4 <= terms < 8 and 4 <= max(rows, columns) < 8 and min(rows, columns) > 1
+
+
+def dot_ns(op: hlo.DotGeneralOp, rates: Rates) -> float:
+    """The time of a product, in ns."""
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    left, right = shape_of(op.lhs), shape_of(op.rhs)
+    batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
+    terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
+    rows = prod(left) // max(batch * terms, 1)
+    columns = prod(right) // max(batch * terms, 1)
+    ns = batch * _one_product(rates, batch, rows, columns, terms) * _type_factor(op.result)
+    return ns + sum(_copied_for_dot(op)) * _DOT_COPY * rates[cpu.TRANSPOSED]
+
+
+def _copied_for_dot(op: hlo.DotGeneralOp) -> list[int]:
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    batching = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
+    summed = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
+    shapes = shape_of(op.lhs), shape_of(op.rhs)
+    return [
+        prod(shape)
+        for shape, shared, added in zip(shapes, batching, summed, strict=True)
+        if not _lies_as_matrices(len(shape), list(shared), list(added))
+    ]
+
+
+def _lies_as_matrices(rank: int, shared: Sequence[int], added: Sequence[int]) -> bool:
+    """Whether an operand of a product is matrices one after the other."""
+    order = [dim in added for dim in range(rank) if dim not in shared]
+    is_split = sum(a != b for a, b in pairwise(order)) > 1
+    return not is_split and sorted(shared) == list(range(len(shared)))
+
+
+def _one_product(rates: Rates, batch: int, rows: int, columns: int, terms: int) -> float:
+    size, longest = rows * columns * terms, max(rows, columns)
+    if is_tiny_product(rows, columns, terms):
+        return rates[cpu.TINY_PRODUCT] if batch > 1 or longest > 4 else rates[cpu.SHORT_PRODUCT]
+    if min(rows, columns) == 1:
+        if terms * longest >= 1024 or batch == 1:
+            return size * rates[cpu.OF_VECTOR]
+        return size * rates[cpu.NAIVE] / 2
+    if max(longest, terms) < 8:
+        return size * rates[cpu.NAIVE]
+    if batch > 1 and size <= 1024:
+        return rates[cpu.SHORT_PRODUCT] + size * rates[roofline.PRODUCT]
+    if terms <= 4:
+        return size * rates[cpu.TALL_PRODUCT]
+    narrow = min(rows, columns, terms)
+    slower: float = max(1.0, 64 / narrow) ** 0.7
+    return size * rates[roofline.PRODUCT] * slower
+
+
+def _type_factor(value: ir.Value) -> float:
+    return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(cpu.kind_of(value), 1.0)
+
+
+class _Convolution(NamedTuple):
+    """What the time of a convolution depends on.
+
+    Attributes:
+        op: the convolution.
+        dims: its dimension numbers.
+        groups, batches: how many groups its features, or its images, are split into.
+        inputs, outputs: features of the kernel.
+        taps, pixels: positions in the window, and in the image.
+        images: extent of the batch dimension of the image.
+    """
+
+    op: hlo.ConvolutionOp
+    dims: hlo.ConvDimensionNumbers
+    groups: int
+    batches: int
+    inputs: int
+    outputs: int
+    taps: int
+    pixels: int
+    images: int
+
+    @classmethod
+    def of(cls, op: hlo.ConvolutionOp) -> _Convolution:
+        dims = hlo.ConvDimensionNumbers(op.dimension_numbers)
+        image, kernel = shape_of(op.lhs), shape_of(op.rhs)
+        return cls(
+            op,
+            dims,
+            op.feature_group_count.value,
+            op.batch_group_count.value,
+            kernel[dims.kernel_input_feature_dimension],
+            kernel[dims.kernel_output_feature_dimension],
+            prod(kernel[dim] for dim in dims.kernel_spatial_dimensions),
+            prod(image[dim] for dim in dims.input_spatial_dimensions),
+            image[dims.input_batch_dimension],
+        )
+
+    @property
+    def products(self) -> int:
+        """Multiply-adds of one group, with those of padding and holes."""
+        return prod(shape_of(self.op.result)) * self.taps * self.inputs
+
+    @property
+    def is_of_library(self) -> bool:
+        """Whether it is of one group, and the library takes its dimensions."""
+        rank = len(self.dims.kernel_spatial_dimensions)
+        reversal = self.op.window_reversal
+        if rank > 2 or (rank == 1 and cpu.kind_of(self.op.result) == "f64"):
+            return False
+        if (reversal is not None and any(reversal)) or self.taps > self.pixels:
+            return False
+        return self.batches == 1 or max(self.images, self.outputs) == self.batches
+
+    def copied(self) -> list[int]:
+        """The elements of the operands and of the result that are not in the library's layout."""
+        last = len(self.dims.kernel_spatial_dimensions) + 1
+        dims, found = self.dims, []
+        if self.groups > 1 or not self.is_of_library:
+            return []
+        if dims.input_feature_dimension < last:
+            found.append(prod(shape_of(self.op.lhs)))
+        if dims.output_feature_dimension < last:
+            found.append(prod(shape_of(self.op.result)))
+        if dims.kernel_input_feature_dimension > dims.kernel_output_feature_dimension:
+            found.append(prod(shape_of(self.op.rhs)))
+        return found
+
+
+def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
+    """The time of a convolution, in ns.
+
+    Batch groups become a convolution of all groups with all others, of which few results are used.
+    """
+    conv = _Convolution.of(op)
+    factor = 2.0 if cpu.kind_of(op.result) == "f64" else 1.0
+    inputs, outputs = conv.inputs, conv.outputs
+    if conv.groups > 1:
+        members = min(inputs, outputs // conv.groups)
+        alone = rates[roofline.DEPTHWISE_CONVOLUTION] / members**2
+        each = max(alone, rates[roofline.GROUPED_CONVOLUTION])
+        return _START_NS + conv.products * each * factor
+    if not conv.is_of_library:
+        cost = cost_of(op)
+        met = conv.products if cost is None else (cost.flops or 0) / 2
+        return met * conv.batches * rates[cpu.NAIVE_CONVOLUTION] / cpu.CORES
+    few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
+    ns = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
+    return _START_NS + ns + sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES
