@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p convolution,elementary,pooling,small-matrices,sorting,reductions --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p simplify,convolution,elementary,pooling,small-matrices,sorting,reductions --split-input-file | FileCheck %s
 
 // What the gate decides by the shipped prices, a rewrite that pays and one that does not.
 
@@ -156,10 +156,10 @@ func.func @argmax_of_short_rows(%x: tensor<500x20xf32>) -> tensor<500xi32> {
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
 // CHECK: return
-func.func @sum_of_few_rows(%x: tensor<100x3xf32>) -> tensor<100xf32> {
+func.func @sum_of_few_rows(%x: tensor<20x3xf32>) -> tensor<20xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3xf32>, tensor<f32>) -> tensor<100xf32>
-  return %r : tensor<100xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<20x3xf32>, tensor<f32>) -> tensor<20xf32>
+  return %r : tensor<20xf32>
 }
 
 // -----
@@ -208,4 +208,19 @@ func.func @depthwise_convolution(%x: tensor<8x32x32x64xf32>, %w: tensor<3x3x1x64
 func.func @weight_gradient_of_few_channels(%x: tensor<2x6x16xf32>, %dy: tensor<2x4x16xf32>) -> tensor<3x1x16xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 16 : i64, feature_group_count = 1 : i64} : (tensor<2x6x16xf32>, tensor<2x4x16xf32>) -> tensor<3x1x16xf32>
   return %dw : tensor<3x1x16xf32>
+}
+
+// -----
+
+// The transpose of a product is a kernel; a product of one term fuses with it.
+// CHECK-LABEL: func.func @transpose_of_dot(
+// CHECK-NEXT: stablehlo.dot_general %{{.*}} -> tensor<70x60xf32>
+// CHECK-NEXT: stablehlo.dot_general %{{.*}} -> tensor<60x70xf32>
+// CHECK-NEXT: stablehlo.transpose
+func.func @transpose_of_dot(%x: tensor<60x80xf32>, %y: tensor<80x70xf32>, %u: tensor<60x1xf32>, %v: tensor<1x70xf32>) -> (tensor<70x60xf32>, tensor<70x60xf32>) {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<60x80xf32>, tensor<80x70xf32>) -> tensor<60x70xf32>
+  %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<60x70xf32>) -> tensor<70x60xf32>
+  %b = stablehlo.dot_general %u, %v, contracting_dims = [1] x [0] : (tensor<60x1xf32>, tensor<1x70xf32>) -> tensor<60x70xf32>
+  %s = stablehlo.transpose %b, dims = [1, 0] : (tensor<60x70xf32>) -> tensor<70x60xf32>
+  return %r, %s : tensor<70x60xf32>, tensor<70x60xf32>
 }

@@ -12,25 +12,24 @@ from typing import TypeVar
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.cost.thresholds import ROWS_OF_TPU, pays_to_slice_operands
+from jxc.cost.thresholds import ROWS_OF_TPU
 from jxc.ir import build
 from jxc.ir.values import SPLATS, element_type, is_complex, shape_of, splat_attr
 from jxc.rewrite import PassContext, exact, rule
 
 from .._shared.dot import OperandDims, dot, may_be_hoisted, sides_of, swapped
-from .._shared.elementwise import is_used_once, numeric_shape, size_of, with_shape
+from .._shared.elementwise import is_used_once, numeric_shape, with_shape
 from .slice import cuts_of, shifted, take
 
 _T = TypeVar("_T")
 
 
-@rule(exact, targets=("cpu",), producer=hlo.TransposeOp)
+@rule(exact, producer=hlo.TransposeOp, priced=True)
 def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(x, y), if free dimensions of x keep their order.
 
-    Only on CPU: the other compilers choose better layouts for the original, in attention and chains
-    of products. BERT took 6.4% longer on TPU v5e by the compiler's estimate, its training 2.6%,
-    GPT-2 0.3% less; a chain of products took 5.4% longer on H100, with one more kernel.
+    The compilers for GPU and TPU choose the layout of x themselves, and better: BERT took 6.4%
+    longer on TPU v5e by the compiler's estimate. The transpose has no price there.
     """
     values, sides = [op.lhs, op.rhs], sides_of(op)
     for i, value in enumerate(values):
@@ -44,16 +43,13 @@ def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
     return dot(op, values, sides)
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=hlo.DotGeneralOp)
-def transpose_of_dot(op: hlo.TransposeOp, context: PassContext) -> ir.Value | None:
+@rule(exact, producer=hlo.DotGeneralOp, priced=True)
+def transpose_of_dot(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(dot_general(x, y)) -> dot_general(y, x), if it swaps the dimensions of x and y.
 
-    Not on complex numbers, where the order of the factors affects rounding. Not for GPU, where XLA
-    chooses the layout of the result: training BERT on H100 took 8 more kernels, 2.1% of the time by
-    their rooflines. Not for products of one term on CPU, which fuse with a transpose: in loops they
-    ran at 0.93 to 1.00 of the speed, those of two terms 1.0 to 4 times as fast. Not for TPU where x
-    or y has several dimensions that are not summed: training MLP-Mixers on v5e and v5p took 2 to 6%
-    more cycles. Those of matrices save 2% (v5p) and 9% (v5e) of a GRU's.
+    Not on complex numbers, where the order of the factors affects rounding, nor for one term, which
+    XLA multiplies in the order of the transpose. The compilers for GPU and TPU choose the layout of
+    the result themselves: the transpose has no price there.
     """
     match op.operand.owner:
         case hlo.DotGeneralOp(lhs=x, rhs=y, precision_config=precision) as product:
@@ -62,13 +58,10 @@ def transpose_of_dot(op: hlo.TransposeOp, context: PassContext) -> ir.Value | No
             if numeric_shape(x, y, op.result) is None or is_complex(op.result):
                 return None
             left, right = sides_of(product)
-            terms = math.prod(shape_of(x)[dim] for dim in left.summed)
-            if terms == 1 and context.target == "cpu":
+            if math.prod(shape_of(x)[dim] for dim in left.summed) == 1:
                 return None
             batch, own = len(left.batch), len(left.free(len(shape_of(x))))
             rank = len(op.permutation)
-            if context.target == "tpu" and rank - batch > 2:
-                return None
             exchange = [*range(batch), *range(batch + own, rank), *range(batch, batch + own)]
             if list(op.permutation) != exchange:
                 return None
@@ -76,12 +69,11 @@ def transpose_of_dot(op: hlo.TransposeOp, context: PassContext) -> ir.Value | No
     return None
 
 
-@rule(exact, producer=hlo.DotGeneralOp)
+@rule(exact, producer=hlo.DotGeneralOp, priced=True)
 def slice_of_dot(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if the product has one use.
 
-    And if it saves more than the slices of x and y, which are copies, cost. On TPU a single row or
-    column is sliced from a product of several.
+    On TPU a single row or column is sliced from a product of several.
     """
     match op.operand.owner:
         case hlo.DotGeneralOp(lhs=x, rhs=y) as product if is_used_once(op.operand):
@@ -96,19 +88,18 @@ def slice_of_dot(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
                 for value, each in zip((x, y), _positions(product), strict=True)
             ]
             sizes = [list(map(len, own)) for own in taken]
-            if not _pays(product, math.prod(map(len, wide)), sizes):
+            if not _is_any_cut(product, sizes):
                 return None
             narrow = dot(product, list(map(take, (x, y), taken)), sides)
             return take(narrow, [_within(cut, of) for cut, of in zip(cuts, wide, strict=True)])
     return None
 
 
-@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp)
+@rule(exact, producer=hlo.DotGeneralOp, priced=True)
 def dynamic_slice_of_dot(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dot_general(x, y), i) -> dot_general(dynamic_slice(x, i), y), or of both.
 
-    If the product has one use, in the same block, and it saves more than the slices cost. Starts
-    are clamped to the same bounds.
+    If the product has one use, in the same block. Starts are clamped to the same bounds.
     """
     match op.operand.owner:
         case hlo.DotGeneralOp(lhs=x, rhs=y) as product if is_used_once(op.operand):
@@ -120,7 +111,7 @@ def dynamic_slice_of_dot(op: hlo.DynamicSliceOp) -> ir.Value | None:
                 _of_operand(op.slice_sizes, shape_of(value), each)
                 for value, each in zip((x, y), _positions(product), strict=True)
             ]
-            if not _pays(product, size_of(op.result), sizes):
+            if not _is_any_cut(product, sizes):
                 return None
             zero = build.scalar(0, element_type(op.start_indices[0]))
             values = []
@@ -181,16 +172,9 @@ def _of_operand(of_result: Sequence[_T], own: Sequence[_T], positions: dict[int,
     return [of_result[positions[dim]] if dim in positions else each for dim, each in enumerate(own)]
 
 
-def _pays(op: hlo.DotGeneralOp, needed: int, sizes: Sequence[Sequence[int]]) -> bool:
-    """Whether to slice the operands of a product to `sizes` for `needed` elements of its result."""
-    copied = sum(
-        math.prod(size)
-        for size, value in zip(sizes, (op.lhs, op.rhs), strict=True)
-        if tuple(size) != shape_of(value)
-    )
-    terms = math.prod(shape_of(op.lhs)[dim] for dim in sides_of(op)[0].summed)
-    saved = (size_of(op.result) - needed) * terms
-    return copied > 0 and pays_to_slice_operands(saved, copied)
+def _is_any_cut(op: hlo.DotGeneralOp, sizes: Sequence[Sequence[int]]) -> bool:
+    """Whether an operand of a product has another shape than `sizes`."""
+    return [tuple(size) for size in sizes] != [shape_of(op.lhs), shape_of(op.rhs)]
 
 
 def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], list[int]]:

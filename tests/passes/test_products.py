@@ -17,7 +17,7 @@ from jxc.pipeline import make_pipeline, run_pipeline
 
 from .rounding import assert_within_rounding
 
-PIPELINE = "inline{default-pipeline=},cse,simplify,products{always=true}"
+PIPELINE = "inline{default-pipeline=},cse,simplify{always=true},products{always=true}"
 
 
 def rewritten(function, args):

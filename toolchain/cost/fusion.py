@@ -253,10 +253,20 @@ class _Graph:
         return self._stored[node.op.results[0]] and not self._is_alias(node)
 
     def _is_alias(self, node: Node) -> bool:
-        """Whether it is a reshape of what is in memory, or a call that keeps its operand there."""
+        """Whether it is a reshape of what is in memory, a layout, or a call that stores it."""
         if node.name == "reshape":
             return self._is_in_memory(node.operands[0])
+        if node.name == "transpose" and self._kind != "cpu":
+            return self._is_layout(node)
         return node.name == "optimization_barrier" or is_materialize_call(node.op)
+
+    def _is_layout(self, node: Node) -> bool:
+        """Whether a transpose beside a product only says in which layout it is read or written."""
+        owner = self._of.get(node.operands[0])
+        users = self._users.get(node.op.results[0], ())
+        if owner is not None and owner.name == "dot_general":
+            return self._kind == "gpu" or len(node.op.permutation) > 2
+        return bool(users) and all(user.name == "dot_general" for user in users)
 
     def _is_in_memory(self, value: ir.Value) -> bool:
         return value not in self._of or self._stored[value]

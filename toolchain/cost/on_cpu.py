@@ -66,7 +66,7 @@ class OnCpu(Model):
                 ns += len(node.operands) * _COMPILE_PART_NS
             elif node.name in FUNCTIONS:
                 ns += _COMPILE_FUNCTION_NS
-            elif node.name in ("reduce", "scatter"):
+            elif node.name == "scatter" or (node.name == "reduce" and len(node.op.results) == 1):
                 ns += _COMPILE_NEST_NS
         return ns
 

@@ -94,19 +94,6 @@ FOLDED_ELEMENTS = 4096
 FOLDED_FREELY = 16
 """Constants of up to this many elements are folded even if the module then has more elements."""
 
-_PRODUCTS_FOR_A_COPY = 4  # multiply-adds in the time in which one element is copied
-
-
-def pays_to_slice_operands(products_saved: int, elements_copied: int) -> bool:
-    """Whether slices of the operands of a product are better than a slice of the product.
-
-    Args:
-        products_saved: the multiply-adds that are saved.
-        elements_copied: the elements of the slices, which are copied.
-    """
-    return products_saved >= _PRODUCTS_FOR_A_COPY * elements_copied
-
-
 ROWS_OF_TPU = 8
 """The least rows of a product on TPU for which its compiler uses the matrix unit.
 

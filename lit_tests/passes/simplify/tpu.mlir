@@ -80,23 +80,23 @@ func.func @transpose_of_dot_not_of_three_dimensions(%x: tensor<4x8xf32>, %y: ten
 
 // The compiler multiplies a single row without the matrix unit.
 // CHECK-LABEL: func.func @slice_of_dot_with_a_tile_of_rows(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x40x16xf32>
-// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:1, 32:40, 0:16]
-// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.dot_general %[[A]], %{{.*}} -> tensor<1x8x12xf32>
-// CHECK: stablehlo.slice %[[B]] [0:1, 6:7, 0:12]
-func.func @slice_of_dot_with_a_tile_of_rows(%x: tensor<1x40x16xf32>, %y: tensor<16x12xf32>) -> tensor<1x1x12xf32> {
-  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<1x40x16xf32>, tensor<16x12xf32>) -> tensor<1x40x12xf32>
-  %r = stablehlo.slice %a [0:1, 38:39, 0:12] : (tensor<1x40x12xf32>) -> tensor<1x1x12xf32>
-  return %r : tensor<1x1x12xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x128x256xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:1, 120:128, 0:256]
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.dot_general %[[A]], %{{.*}} -> tensor<1x8x32000xf32>
+// CHECK: stablehlo.slice %[[B]] [0:1, 6:7, 0:32000]
+func.func @slice_of_dot_with_a_tile_of_rows(%x: tensor<1x128x256xf32>, %y: tensor<256x32000xf32>) -> tensor<1x1x32000xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<1x128x256xf32>, tensor<256x32000xf32>) -> tensor<1x128x32000xf32>
+  %r = stablehlo.slice %a [0:1, 126:127, 0:32000] : (tensor<1x128x32000xf32>) -> tensor<1x1x32000xf32>
+  return %r : tensor<1x1x32000xf32>
 }
 
 // CHECK-LABEL: func.func @slice_of_dot_of_several_rows(
-// CHECK: stablehlo.slice %{{.*}} [0:4, 39:40, 0:16]
+// CHECK: stablehlo.slice %{{.*}} [0:4, 127:128, 0:256]
 // CHECK-NEXT: stablehlo.dot_general
-func.func @slice_of_dot_of_several_rows(%x: tensor<4x40x16xf32>, %y: tensor<16x12xf32>) -> tensor<4x1x12xf32> {
-  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<4x40x16xf32>, tensor<16x12xf32>) -> tensor<4x40x12xf32>
-  %r = stablehlo.slice %a [0:4, 39:40, 0:12] : (tensor<4x40x12xf32>) -> tensor<4x1x12xf32>
-  return %r : tensor<4x1x12xf32>
+func.func @slice_of_dot_of_several_rows(%x: tensor<4x128x256xf32>, %y: tensor<256x32000xf32>) -> tensor<4x1x32000xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<4x128x256xf32>, tensor<256x32000xf32>) -> tensor<4x128x32000xf32>
+  %r = stablehlo.slice %a [0:4, 127:128, 0:32000] : (tensor<4x128x32000xf32>) -> tensor<4x1x32000xf32>
+  return %r : tensor<4x1x32000xf32>
 }
 
 // All rows are one tile.

@@ -253,6 +253,11 @@ PROBES = [
         _PIXELS * _WINDOW * _FEATURES,
     ),
     Probe(
+        cpu.NAIVE_CONVOLUTION,
+        lambda: (_convolution, [_ones(64, 2, 2, 32), _ones(3, 3, 32, 32)]),
+        64 * 4 * 9 * 32 * 32,
+    ),
+    Probe(
         roofline.SCALAR,
         lambda: (_maximum, _random_images()),
         _PIXELS // 4 * (_WINDOW - 1) * _FEATURES,
