@@ -13,7 +13,7 @@ from jxc.cost.fusion import kernels_of
 from jxc.cost.price import UNKNOWN_TRIPS, total_of
 from jxc.cost.prices import prices_of
 from jxc.cost.rates import Rates
-from jxc.ir import clone_module
+from jxc.ir import clone_module, make_context, read_module
 from jxc.ir.module import main_of
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
@@ -124,3 +124,81 @@ def test_an_op_that_is_never_rewritten_is_left_as_it_was():
     """What a refused rule built is gone."""
     lowered = jxc.lower(jnp.tan, np.ones(1100, np.float32))
     assert str(lowered.opt("elementary").module) == str(lowered.opt("trivial-dce").module)
+
+
+def _convolution(x, w, groups=1):
+    layout = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=groups
+    )
+
+
+def test_a_device_with_fast_depthwise_convolutions_keeps_them():
+    x, w = np.ones((2, 24, 24, 32), np.float32), np.ones((3, 3, 1, 32), np.float32)
+    lowered = jxc.lower(lambda x, w: _convolution(x, w, 32), x, w)
+    fast = Rates("cpu", {"depthwise-multiply-add": 0.01, "grouped-multiply-add": 0.01})
+    for rates, hits in ((Rates("cpu"), {"depthwise-to-multiply-add": 1}), (fast, {})):
+        module = clone_module(lowered.opt("inline").module)
+        report = run_pipeline(module, make_pipeline("convolution"), PassContext(rates=rates))
+        assert report.hits == hits
+
+
+def test_the_rewrite_that_saves_most_is_carried_out():
+    """Each of two rewrites of this convolution pays; the second rule's saves more."""
+    x, w = np.ones((2, 2, 2, 512), np.float32), np.ones((3, 3, 512, 512), np.float32)
+    lowered = jxc.lower(_convolution, x, w)
+    rules = ("wide-window-to-swapped-operands", "wide-window-to-product")
+    for rule in rules:
+        assert lowered.opt(f"convolution{{enable-patterns={rule}}}").report.hits == {rule: 1}
+    assert lowered.opt("convolution").report.hits == {rules[1]: 1}
+
+
+CONDITIONAL = """
+func.func @main(%x: tensor<300x300xf32>, %y: tensor<f32>) -> tensor<300x300xf32> {{
+  %test = {test}
+  %r = "stablehlo.if"(%test) ({{
+    %a = stablehlo.add %x, %x : tensor<300x300xf32>
+    stablehlo.return %a : tensor<300x300xf32>
+  }}, {{
+    %b = stablehlo.tan %x : tensor<300x300xf32>
+    stablehlo.return %b : tensor<300x300xf32>
+  }}) : (tensor<i1>) -> tensor<300x300xf32>
+  return %r : tensor<300x300xf32>
+}}
+"""
+
+
+def test_numbers_that_are_tested_to_be_finite_are():
+    """A conditional takes its slowest branch, unless it asks whether a number is finite."""
+    context, seconds = PassContext(), []
+    for test in (
+        "stablehlo.is_finite %y : (tensor<f32>) -> tensor<i1>",
+        "stablehlo.compare GT, %y, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+    ):
+        module = read_module(CONDITIONAL.format(test=test), make_context())
+        with module.context:
+            *ops, end = main_of(module.operation).regions[0].blocks[0].operations
+            seconds.append(_seconds(ops, list(end.operands), context))
+    assert seconds[1] > 5 * seconds[0]
+
+
+@pytest.mark.parametrize("target", ["gpu:h100", "tpu:v5e"])
+def test_what_has_no_price_is_left_alone(target):
+    """The model knows no sorts on GPU and TPU."""
+    lowered = jxc.lower(jnp.sort, np.ones((8, 1000), np.float32)).for_target(target)
+    with collect_remarks() as remarks:
+        assert not lowered.opt("inline,sorting", target=target).report.hits
+    (missed,) = [each for each in remarks if each.rule == "sort-to-packed-sort"]
+    assert "no price" in missed.text
+
+
+def test_small_matrices_are_padded_on_a_tpu():
+    """Products of 4x4 matrices are written out where thousands of tiles would be half empty."""
+
+    def hits(count):
+        x = np.ones((count, 4, 4), np.float32)
+        lowered = jxc.lower(jnp.matmul, x, x).for_target("tpu:v5e")
+        return lowered.opt("inline,small-matrices", target="tpu:v5e").report.hits
+
+    assert hits(4096) == {"small-product-to-multiply-add": 1}
+    assert not hits(16)
