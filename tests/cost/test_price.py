@@ -107,7 +107,10 @@ def test_a_device_with_other_rates_decides_otherwise():
 
 def test_a_program_that_runs_once_is_not_worth_compiling():
     angles = np.ones(20_000, np.float32)
-    assert not _hits(jnp.tan, angles, "elementary", calls=1)
+    with collect_remarks() as remarks:
+        assert not _hits(jnp.tan, angles, "elementary", calls=100)
+    (missed,) = [each for each in remarks if each.rule == "tangent-to-polynomials"]
+    assert missed.text.endswith("more to compile, which 100 runs do not save")
     assert _hits(jnp.tan, angles, "elementary", calls=10_000)
 
 

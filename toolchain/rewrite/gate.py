@@ -41,12 +41,14 @@ class Verdict:
     Attributes:
         before: of the kernels that it removes or changes.
         after: of the kernels that it builds, or that it changed.
+        is_faster: whether the run time falls by `MARGIN` and `LEAST_SAVED`.
         pays: whether it is carried out.
         device: the name of the device.
     """
 
     before: Price
     after: Price
+    is_faster: bool
     pays: bool
     device: str
 
@@ -85,7 +87,9 @@ def decide(
         return inf
     verdict = judge(op, values, built, context)
     if not verdict.pays and is_collecting():
-        remark(rule.name, "missed", op.location, f"declined: {verdict}")
+        is_for_compiling = verdict.is_faster and verdict.saved_in(context.calls) < 0
+        reason = f", which {context.calls:,} runs do not save" if is_for_compiling else ""
+        remark(rule.name, "missed", op.location, f"declined: {verdict}{reason}")
     return verdict.saved_in(context.calls) if verdict.pays else 0.0
 
 
@@ -116,7 +120,7 @@ def judge(
     saved = old.seconds - new.seconds
     is_faster = old.seconds >= MARGIN * new.seconds and saved >= LEAST_SAVED
     pays = is_faster and saved * context.calls >= compiling
-    return Verdict(old, new, pays, device.name)
+    return Verdict(old, new, is_faster, pays, device.name)
 
 
 def _is_read(value: ir.Value, inside: Iterable[ir.Value]) -> bool:
