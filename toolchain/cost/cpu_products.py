@@ -176,5 +176,5 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
         met = conv.products if cost is None else (cost.flops or 0) / 2
         return met * conv.batches * rates[cpu.NAIVE_CONVOLUTION]
     few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
-    ns = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
+    ns: float = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
     return _START_NS + ns + sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES
