@@ -266,7 +266,7 @@ def products(rng: random.Random) -> Site:
 def convolutions(rng: random.Random) -> Site:
     kinds = ["dense", "line", "depthwise", "multiplied", "grouped", "transposed", "wide", "point"]
     kind = rng.choice([*kinds, "channels first", "whole"])
-    batch, size, inputs, outputs = rng.choice([1, 2, 8, 16]), _size(rng, 4, 48), 0, 0
+    batch, size = rng.choice([1, 2, 8, 16]), _size(rng, 4, 48)
     inputs, outputs = _size(rng, 4, 200), _size(rng, 4, 200)
     window, stride, rank, groups = rng.choice([2, 3, 3, 3, 5, 7]), rng.choice([1, 1, 2]), 2, 1
     padding = rng.choice(["SAME", "VALID"])

@@ -1,7 +1,6 @@
 """Convolutions whose window has more elements than the image, as deep layers have on small images.
 
-Three forms, in the order in which they are tried: the operands swapped, where that is faster than
-copying patches; one product for the weight gradient of many channels; a product of the image's
+Three forms: the operands swapped; one product for the weight gradient; a product of the image's
 patches with the kernel.
 """
 
@@ -112,7 +111,7 @@ def _padded_before(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
 
 @rule(reassociates, priced=True)
 def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
-    """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, if sums are short.
+    """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, if they are few.
 
     This is JAX's gradient by the kernel, with dy as the window. Padding zeros are multiplied, as in
     StableHLO.

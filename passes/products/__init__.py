@@ -4,7 +4,6 @@ A chain of products is multiplied in another order, a product that is summed or 
 is taken is not computed, two products with a common factor become one, and rows are gathered
 before or after a product, whichever multiplies fewer. Sums change their order.
 
-A rule applies if the work that it saves is more than the work that it adds, both estimated from
-multiply-adds, bytes and kernels with the speeds of the target (`cost.py`). A product that is used
+A rewrite is carried out if the new kernels take less than the old ones. A product that is used
 elsewhere stays as it is.
 """

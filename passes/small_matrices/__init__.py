@@ -1,7 +1,7 @@
 """Rewrite products, Cholesky factors and triangular systems of small matrices as elementwise ops.
 
 For CPU, where each matrix of a batch costs a library call: 470 ns for a product of 4 to 7 terms, 40
-to 200 ns for a Cholesky factor or a triangular system. Large batches of tiny products also for TPU.
+to 200 ns for a Cholesky factor or a triangular system. Large batches of tiny products also on TPU.
 Speed against XLA on CPU: products 4 to 60 times faster, alone, in chains, in scans and in
 gradients; other short products 1.1 to 10 times; Cholesky factors and triangular systems up to 6x6
 1.7 to 10 times, in loops one matrix is enough (Kalman filters 1.2 to 4 times). A tall matrix of 2

@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.values import shape_of
 from . import cpu, roofline
-from .flops import cost_of
+from .flops import Matrices, known_flops, matrices_of
 from .rates import Rates
 
 _DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by element
@@ -37,13 +37,8 @@ def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
 
 def dot_ns(op: hlo.DotGeneralOp, rates: Rates) -> float:
     """The time of a product, in ns."""
-    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
-    left, right = shape_of(op.lhs), shape_of(op.rhs)
-    batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
-    terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
-    rows = prod(left) // max(batch * terms, 1)
-    columns = prod(right) // max(batch * terms, 1)
-    ns = batch * _one_product(rates, batch, rows, columns, terms) * _type_factor(op.result)
+    found = matrices_of(op)
+    ns = found.batch * _one_product(rates, found) * _type_factor(op.result)
     return ns + sum(_copied_for_dot(op)) * _DOT_COPY * rates[cpu.TRANSPOSED]
 
 
@@ -66,7 +61,8 @@ def _lies_as_matrices(rank: int, shared: Sequence[int], added: Sequence[int]) ->
     return not is_split and sorted(shared) == list(range(len(shared)))
 
 
-def _one_product(rates: Rates, batch: int, rows: int, columns: int, terms: int) -> float:
+def _one_product(rates: Rates, matrices: Matrices) -> float:
+    batch, rows, terms, columns = matrices
     size, longest = rows * columns * terms, max(rows, columns)
     if is_tiny_product(rows, columns, terms):
         return rates[cpu.TINY_PRODUCT] if batch > 1 or longest > 4 else rates[cpu.SHORT_PRODUCT]
@@ -172,9 +168,7 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
         each = max(alone, rates[roofline.GROUPED_CONVOLUTION])
         return _START_NS + conv.products * each * factor
     if not conv.is_of_library:
-        cost = cost_of(op)
-        met = conv.products if cost is None else (cost.flops or 0) / 2
-        return met * conv.batches * rates[cpu.NAIVE_CONVOLUTION]
+        return known_flops(op) / 2 * conv.batches * rates[cpu.NAIVE_CONVOLUTION]
     few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
     ns: float = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
     return _START_NS + ns + sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES

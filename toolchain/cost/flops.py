@@ -55,6 +55,31 @@ def cost_of(op: ir.OpView) -> OpCost | None:
     return OpCost(flops_of_op(_described(name, op)), _traffic(name, op))
 
 
+def known_flops(op: ir.OpView) -> int:
+    """The flops of one op; 0 where they are not known."""
+    cost = cost_of(op)
+    return 0 if cost is None else cost.flops or 0
+
+
+class Matrices(NamedTuple):
+    """The matrices that a `dot_general` multiplies: `batch` products, each of these extents."""
+
+    batch: int
+    rows: int
+    terms: int
+    columns: int
+
+
+def matrices_of(op: hlo.DotGeneralOp) -> Matrices:
+    """The matrices of a product of static shapes."""
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    left, right = (ir.RankedTensorType(value.type).shape for value in (op.lhs, op.rhs))
+    batch = math.prod(left[dim] for dim in numbers.lhs_batching_dimensions)
+    terms = math.prod(left[dim] for dim in numbers.lhs_contracting_dimensions)
+    shared = max(batch * terms, 1)
+    return Matrices(batch, math.prod(left) // shared, terms, math.prod(right) // shared)
+
+
 def total_of(region: ir.Region) -> OpCost:
     """The sum over the ops of a region; ops of unknown flops add none."""
     found = [cost_of(op) for block in region.blocks for op in block.operations]

@@ -6,18 +6,16 @@ of libraries have no price there: a rewrite that removes or builds one is declin
 
 from __future__ import annotations
 
-from math import ceil, nan, prod
+from math import ceil, nan
 from typing import ClassVar
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ..ir.values import shape_of
 from . import cpu, roofline
-from .flops import bytes_of, cost_of
+from .flops import bytes_of, known_flops, matrices_of
 from .formulas import ARITHMETIC, FUNCTIONS, TRANSCENDENTAL
 from .fusion import FusedKernel, Node
 from .price import Model, width_of
-from .rates import Rate
 
 
 class OnAccelerator(Model):
@@ -29,7 +27,7 @@ class OnAccelerator(Model):
     @property
     def launch(self) -> float:
         """The time from one kernel to the next, in ns."""
-        return self._rate(roofline.LAUNCH, self.device.launch_seconds * 1e9)
+        return self.rates.get(roofline.LAUNCH, self.device.launch_seconds * 1e9)
 
     @property
     def iteration(self) -> float:
@@ -44,11 +42,7 @@ class OnAccelerator(Model):
             computed += self._shifting(node)
             if node.name == "dot_general":
                 moved += self._padding(node.op)
-        return max(computed, moved * self._rate(roofline.BYTE, 1e9 / self.device.bandwidth))
-
-    def _rate(self, rate: Rate, usual: float) -> float:
-        """A rate that was measured or that the device's file gives, else `usual`."""
-        return self.rates.measured.get(rate.name, self.device.rates.get(rate.name, usual))
+        return max(computed, moved * self.rates.get(roofline.BYTE, 1e9 / self.device.bandwidth))
 
     def _arithmetic(self, node: Node, wanted: float) -> float:
         """The time of computing so many elements of an op."""
@@ -63,22 +57,19 @@ class OnAccelerator(Model):
         if node.name in ARITHMETIC:
             return wanted / elementwise * 1e9
         if node.name in ("reduce", "reduce_window"):
-            cost = cost_of(node.op)
-            flops = 0 if cost is None else cost.flops or 0
-            return flops * wanted / max(node.elements, 1) / elementwise * 1e9
+            return known_flops(node.op) * wanted / max(node.elements, 1) / elementwise * 1e9
         return 0.0 if node.is_fused else nan
 
     def _multiply_adds(self, node: Node) -> float:
         """The time of a product or convolution; a product with a vector may have its own rate."""
-        cost, kind = cost_of(node.op), cpu.kind_of(node.op.results[0])
+        kind = cpu.kind_of(node.op.results[0])
         peaks = self.device.peak_flops
         usual = peaks.get("tf32") or peaks["f32"]
-        each = self._rate(roofline.PRODUCT, 2e9 / usual)
+        each = self.rates.get(roofline.PRODUCT, 2e9 / usual)
         if node.name == "dot_general" and _is_by_vector(node.op):
-            each = self._rate(cpu.OF_VECTOR, each)
-        flops = 0 if cost is None else cost.flops or 0
+            each = self.rates.get(cpu.OF_VECTOR, each)
         slower: float = usual / peaks.get("tf32" if kind == "f32" else kind, usual)
-        return flops / 2 * each * slower
+        return known_flops(node.op) / 2 * each * slower
 
     def _padding(self, op: hlo.DotGeneralOp) -> float:
         """The bytes that a product moves because its matrices are padded."""
@@ -108,7 +99,7 @@ class OnTpu(OnAccelerator):
 
     def _padding(self, op: hlo.DotGeneralOp) -> float:
         """Each matrix occupies tiles of 8 by 128 elements."""
-        batch, (rows, terms, columns) = _matrices(op)
+        batch, rows, terms, columns = matrices_of(op)
         pairs = ((rows, terms), (terms, columns), (rows, columns))
         added = 0.0
         for pair, value in zip(pairs, (op.lhs, op.rhs, op.result), strict=True):
@@ -125,15 +116,6 @@ def _is_wide(node: Node) -> bool:
     return cpu.kind_of(node.op.results[0]) in ("f64", "i64", "ui64")
 
 
-def _matrices(op: hlo.DotGeneralOp) -> tuple[int, tuple[int, int, int]]:
-    """How many products of matrices a product is, and their rows, terms and columns."""
-    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
-    left, right = shape_of(op.lhs), shape_of(op.rhs)
-    batch = prod(int(left[dim]) for dim in numbers.lhs_batching_dimensions)
-    terms = prod(int(left[dim]) for dim in numbers.lhs_contracting_dimensions)
-    return batch, (prod(left) // (batch * terms), terms, prod(right) // (batch * terms))
-
-
 def _is_by_vector(op: hlo.DotGeneralOp) -> bool:
-    _, (rows, _, columns) = _matrices(op)
-    return 1 in (rows, columns)
+    found = matrices_of(op)
+    return 1 in (found.rows, found.columns)

@@ -14,7 +14,7 @@ from ..ir.values import shape_of
 from . import cpu, roofline
 from .cpu_products import convolution_ns, copied_operands, dot_ns
 from .device import Device
-from .flops import cost_of
+from .flops import known_flops
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
 from .fusion import FusedKernel, Node, is_library_reduction, takes_columns
 from .price import COMPILE_KERNEL_NS, Model, width_of
@@ -76,8 +76,7 @@ class OnCpu(Model):
             return None
         if (own := _OWN.get(node.name)) is not None:
             return own(node.op, self.rates)
-        cost = cost_of(node.op)
-        return (cost.flops or 0) / self._peak(node) * 1e9 if cost is not None else 0.0
+        return known_flops(node.op) / self._peak(node) * 1e9
 
     def _peak(self, node: Node) -> float:
         kind = cpu.kind_of(node.op.results[0])

@@ -57,7 +57,11 @@ class Rates:
     of_device: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     def __getitem__(self, rate: Rate) -> float:
-        return self.measured.get(rate.name, self.of_device.get(rate.name, rate.shipped))
+        return self.get(rate, rate.shipped)
+
+    def get(self, rate: Rate, usual: float) -> float:
+        """The rate that was measured or that the device has, else `usual`."""
+        return self.measured.get(rate.name, self.of_device.get(rate.name, usual))
 
     @property
     def decides(self) -> bool:

@@ -41,16 +41,18 @@ class Verdict:
     Attributes:
         before: of the kernels that it removes or changes.
         after: of the kernels that it builds, or that it changed.
-        is_faster: whether the run time falls by `MARGIN` and `LEAST_SAVED`.
-        pays: whether it is carried out.
         device: the name of the device.
     """
 
     before: Price
     after: Price
-    is_faster: bool
-    pays: bool
     device: str
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the run time falls by `MARGIN` and `LEAST_SAVED`."""
+        old, new = self.before.seconds, self.after.seconds
+        return old >= MARGIN * new and old - new >= LEAST_SAVED
 
     def saved_in(self, calls: int) -> float:
         """The seconds that it saves in so many runs, less those to compile."""
@@ -86,17 +88,17 @@ def decide(
     if not rule.priced or context.always:
         return inf
     verdict = judge(op, values, built, context)
-    if not verdict.pays and is_collecting():
-        is_for_compiling = verdict.is_faster and verdict.saved_in(context.calls) < 0
-        reason = f", which {context.calls:,} runs do not save" if is_for_compiling else ""
+    saved = verdict.saved_in(context.calls) if verdict.is_faster else 0.0
+    if saved <= 0 and is_collecting():
+        reason = f", which {context.calls:,} runs do not save" if verdict.is_faster else ""
         remark(rule.name, "missed", op.location, f"declined: {verdict}{reason}")
-    return verdict.saved_in(context.calls) if verdict.pays else 0.0
+    return max(saved, 0.0)
 
 
 def judge(
     op: ir.OpView, values: Sequence[ir.Value], built: Sequence[ir.OpView], context: PassContext
 ) -> Verdict:
-    """Whether it pays to replace the results of `op` by `values`, computed by the ops `built`."""
+    """The prices of replacing the results of `op` by `values`, computed by the ops `built`."""
     removed = dying(op)
     left = {each.results[0] for each in removed if len(each.results)}
     own = {each.results[0] for each in built if len(each.results)}
@@ -116,11 +118,7 @@ def judge(
         del old_kernels[key], new_kernels[key]
     old = _scaled(total_of(old_kernels.values()), times)
     new = _scaled(total_of(new_kernels.values()), times)
-    compiling = new.compile_seconds - old.compile_seconds
-    saved = old.seconds - new.seconds
-    is_faster = old.seconds >= MARGIN * new.seconds and saved >= LEAST_SAVED
-    pays = is_faster and saved * context.calls >= compiling
-    return Verdict(old, new, is_faster, pays, device.name)
+    return Verdict(old, new, device.name)
 
 
 def _is_read(value: ir.Value, inside: Iterable[ir.Value]) -> bool:

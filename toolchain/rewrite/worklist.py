@@ -178,12 +178,11 @@ class Worklist:
             chosen = self._chosen(op, rules)
         if chosen is None:
             return ()
-        rule, values, effects, built = chosen
         if self._is_annotated(op):
-            self._discard([*effects, *built])
+            self._discard(chosen)
             return ()
-        tally = self.counts[rule.name]
-        tally.hits += 1
+        rule, values, _, built = chosen
+        self.counts[rule.name].hits += 1
         self._rewrites += 1
         self._recent.append((rule.name, name, location))
         if is_collecting():
@@ -206,8 +205,7 @@ class Worklist:
             for rule in left:
                 if best is not None and not rule.priced:
                     continue
-                if made is not None:
-                    self._discard([*made.effects, *made.built])
+                self._discard(made)
                 made = self._proposed(rule, op)
                 saved = 0.0 if made is None else self._saved(made, op)
                 if saved > most:
@@ -215,7 +213,7 @@ class Worklist:
                 if saved == inf:
                     break
             if made is not None and made.rule != best:
-                self._discard([*made.effects, *made.built])
+                self._discard(made)
                 made = None
             if best is None:
                 return None
@@ -223,8 +221,7 @@ class Worklist:
             if made is not None and self._is_carried_out(best, op):
                 self._has_paid |= best.priced
                 return made
-            if made is not None:
-                self._discard([*made.effects, *made.built])
+            self._discard(made)
             left.remove(best)
         return None
 
@@ -246,9 +243,9 @@ class Worklist:
             self._declined.append(self._live.handle(op))
         return saved
 
-    def _discard(self, built: Sequence[Handle]) -> None:
-        """Erase what a rule built."""
-        left = list(built)
+    def _discard(self, made: _Proposal | None) -> None:
+        """Erase what a rule built, if it built anything."""
+        left = [] if made is None else [*made.effects, *made.built]
         while unused := [each for each in left if not any(map(is_used, each[0].results))]:
             for handle in unused:
                 self._live.erase(handle)
