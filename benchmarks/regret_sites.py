@@ -21,6 +21,11 @@ def _array(*shape: int) -> jax.Array:
     return jnp.asarray(data.astype(np.float32))
 
 
+def _integers(limit: int, *shape: int) -> jax.Array:
+    data = np.random.default_rng(math.prod(shape)).integers(0, limit, size=shape)
+    return jnp.asarray(data.astype(np.int32))
+
+
 def _around(rng: random.Random, function: Callable[..., Any]) -> tuple[str, Callable[..., Any]]:
     """The function, perhaps with elementwise ops before it and after it."""
     before, after = rng.choice(["", "", "tanh", "scale"]), rng.choice(["", "", "exp", "scale"])
@@ -291,7 +296,57 @@ def convolutions(rng: random.Random) -> Site:
     return name, lambda w, y: jax.vjp(lambda x: convolve(x, w), x)[1](y), [w, given]
 
 
+def indexing(rng: random.Random) -> Site:
+    kind = rng.choice(
+        ["one-hot read", "one-hot added", "strided", "loss", "one-hot loss", "computed"]
+    )
+    rows, columns = _size(rng, 8, 20000), _size(rng, 1, 512)
+    if kind in ("loss", "one-hot loss"):
+        batch, classes = _size(rng, 1, 2000), _size(rng, 4, 50000)
+        while batch * classes > 1 << 23:
+            batch, classes = _size(rng, 1, 2000), _size(rng, 4, 50000)
+        labels = _integers(classes, batch)
+
+        def loss(x: Any, labels: Any) -> Any:
+            logs = jax.nn.log_softmax(x)
+            if kind == "loss":
+                return -jnp.take_along_axis(logs, labels[:, None], 1).mean()
+            return -(jax.nn.one_hot(labels, classes) * logs).sum(1).mean()
+
+        half = rng.choice([loss, jax.grad(loss), jax.value_and_grad(loss)])
+        return f"{kind} {half.__name__} {batch}x{classes}", half, [_array(batch, classes), labels]
+    if kind == "strided":
+        shape, steps = (
+            (_size(rng, 16, 2048), _size(rng, 16, 2048)),
+            [rng.choice([1, 2, 3, 8, 32]) for _ in "ab"],
+        )
+        where = tuple(slice(rng.choice([0, 1]), None, step) for step in steps)
+        updates = _array(*np.empty(shape)[where].shape)
+        way = rng.choice(["set", "add"])
+        around, program = _around(rng, lambda x, u: getattr(x.at[where], way)(u))
+        return f"strided {way} {shape} {steps} {around}", program, [_array(*shape), updates]
+    if kind == "computed":
+        read = _size(rng, 1, 1000)
+        function = rng.choice([jnp.tanh, jnp.exp, lambda x: x * 2 + 1])
+        args = [_array(rows, columns), _integers(rows, read)]
+        return f"computed {rows}x{columns} {read}", lambda x, i: function(x)[i], args
+    vectors = _size(rng, 1, 5000)
+    while vectors * rows * columns > 4e9:
+        vectors = _size(rng, 1, 5000)
+        rows = _size(rng, 8, 20000)
+    if kind == "one-hot read":
+        args = [_array(rows, columns), _integers(rows, vectors)]
+        around, program = _around(rng, lambda x, i: jax.nn.one_hot(i, rows) @ x)
+        return f"{kind} {vectors} of {rows}x{columns} {around}", program, args
+    args = [_array(vectors, columns), _integers(rows, vectors)]
+    around, program = _around(rng, lambda x, i: jax.nn.one_hot(i, rows).T @ x)
+    return f"{kind} {vectors} to {rows}x{columns} {around}", program, args
+
+
 FAMILIES = {
     each.__name__.replace("_", "-"): each
-    for each in (pooling, small_matrices, elementary, sorting, reductions, products, convolutions)
+    for each in (
+        *(pooling, small_matrices, elementary, sorting, reductions, products, convolutions),
+        indexing,
+    )
 }

@@ -9,7 +9,6 @@ padded in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
@@ -18,7 +17,6 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence
 from jxc.ir.values import element_type, is_integer, shape_of, static_shape
-from jxc.passes.indexing import cost as cost
 from jxc.rewrite import exact, rule
 
 from ..simplify.gather import component_of
@@ -58,40 +56,36 @@ class _ScatteredAxis(NamedTuple):
 _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact)
+def block_scatter_to_update(op: hlo.ScatterOp) -> ir.Value | None:
+    """scatter(x, affine indices, u) -> dynamic_update_slice(x, f(slice(x), u)).
+
+    f is one op, or u itself. Each dimension of x is indexed by one dimension of u in steps of 1 or
+    -1, or at one index, all in bounds.
+    """
+    combine = combination(op)
+    axes = None if combine is None else _axes_of(op)
+    if combine is None or axes is None or not _is_block(axes):
+        return None
+    return _with_block(op.inputs[0], _arranged(op.updates[0], axes), axes, combine)
+
+
+@rule(exact, priced=True)
 def affine_scatter_to_pad(op: hlo.ScatterOp) -> ir.Value | None:
-    """scatter(x, affine indices, u) -> select(mask, f(x, pad(u)), x); a block is updated in place.
+    """scatter(x, affine indices, u) -> select(mask, f(x, pad(u)), x).
 
     f is one op, or u itself. Each dimension of x is indexed by one dimension of u, or at one index,
     all in bounds; the mask is True where the pad puts u.
     """
     combine = combination(op)
     axes = None if combine is None else _axes_of(op)
-    if combine is None or axes is None:
+    if combine is None or axes is None or _is_block(axes):
         return None
-    x = op.inputs[0]
-    is_block = all(abs(axis.step) == 1 for axis in axes)
-    if not is_block and not cost.padding_pays(
-        written=prod(axis.size for axis in axes),
-        elements=prod(shape_of(x)),
-        in_columns=axes[-1].source in _scattered_of(op) and _is_long(op),
-    ):
-        return None
-    u = _arranged(op.updates[0], axes)
-    return _with_block(x, u, axes, combine) if is_block else _with_pad(x, u, axes, combine)
+    return _with_pad(op.inputs[0], _arranged(op.updates[0], axes), axes, combine)
 
 
-def _is_long(op: hlo.ScatterOp) -> bool:
-    """Whether each index has a window of several elements."""
-    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
-    return any(shape_of(op.updates[0])[dim] > 1 for dim in numbers.update_window_dims)
-
-
-def _scattered_of(op: hlo.ScatterOp) -> list[int]:
-    """The dimensions of the updates that the indices have."""
-    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
-    rank = len(shape_of(op.updates[0]))
-    return [dim for dim in range(rank) if dim not in numbers.update_window_dims]
+def _is_block(axes: Sequence[_ScatteredAxis]) -> bool:
+    return all(abs(axis.step) == 1 for axis in axes)
 
 
 def _with_block(
@@ -170,6 +164,13 @@ class IndexMaps(NamedTuple):
     batching: dict[int, int]
     window: dict[int, int]
     scattered: list[int]
+
+
+def _scattered_of(op: hlo.ScatterOp) -> list[int]:
+    """The dimensions of the updates that the indices have."""
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    rank = len(shape_of(op.updates[0]))
+    return [dim for dim in range(rank) if dim not in numbers.update_window_dims]
 
 
 def index_maps_of(op: hlo.ScatterOp) -> IndexMaps:

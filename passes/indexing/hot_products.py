@@ -19,10 +19,9 @@ from jxc.ir import build
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import is_converted_boolean, size_of, with_shape
+from .._shared.elementwise import is_converted_boolean, with_shape
 from .._shared.reduce_body import combiner_of
 from .._shared.signed_zero import plus_zero
-from . import cost
 from .hits import Hit, hit_of
 from .one_hot import is_row
 
@@ -35,14 +34,16 @@ class _Shifted(NamedTuple):
 
     Attributes:
         x: the array.
+        maximum: the reduction to its greatest element along the dimension.
         shift: computes the same sums of another value in place of x, without the dimension.
     """
 
     x: ir.Value
+    maximum: hlo.ReduceOp
     shift: Callable[[ir.Value], ir.Value]
 
 
-@rule(exact, targets=("cpu",), producer=hlo.MulOp)
+@rule(exact, producer=hlo.MulOp, priced=True)
 def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
     """sum(one_hot(i) * (x - y)) -> x[i] - y + 0 * (min(x) - y) + 0 * (max(x) - y), in each row.
 
@@ -53,9 +54,9 @@ def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
         return None
     product = op.inputs[0]
     shape = static_shape(product, op.results[0])
-    if shape is None or not isinstance(product.owner, hlo.MulOp):
+    if shape is None or 0 in shape or not isinstance(product.owner, hlo.MulOp):
         return None
-    if not isinstance(element_type(product), _INFINITE) or not cost.extremes_pay(size_of(product)):
+    if not isinstance(element_type(product), _INFINITE):
         return None
     factors = product.owner.lhs, product.owner.rhs
     for dim in reversed(list(op.dimensions)):
@@ -67,7 +68,8 @@ def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
             if hit.elsewhere.known is not None and hit.elsewhere.known == 0:
                 rest = [each - (each > dim) for each in op.dimensions if each != dim]
                 is_selected = is_converted_boolean(labels)
-                return build.reduce_sum(_total(hit, shifted, dim, is_selected=is_selected), rest)
+                total = _total(hit, shifted, dim, op, is_selected=is_selected)
+                return build.reduce_sum(total, rest)
     return None
 
 
@@ -75,8 +77,9 @@ def _shifted(value: ir.Value, dim: int, depth: int) -> _Shifted | None:
     """How `value` is an array whose maximum along `dim` is known, plus and minus other values."""
     if static_shape(value) is None:
         return None
-    if any(_is_maximum(user, dim) for user in users(value)):
-        return _Shifted(value, lambda row: row)
+    for user in users(value):
+        if _is_maximum(user, dim):
+            return _Shifted(value, user, lambda row: row)
     owner = value.owner
     if not depth or not isinstance(owner, hlo.AddOp | hlo.SubtractOp):
         return None
@@ -96,8 +99,13 @@ def _is_maximum(user: ir.OpView, dim: int) -> bool:
     )
 
 
-def _total(hit: Hit, shifted: _Shifted, dim: int, *, is_selected: bool) -> ir.Value:
-    """The sum along `dim`; XLA selects in place of products with 0 if `is_selected`."""
+def _total(
+    hit: Hit, shifted: _Shifted, dim: int, op: hlo.ReduceOp, *, is_selected: bool
+) -> ir.Value:
+    """The sum along `dim` that replaces `op`.
+
+    If `is_selected`, XLA selects in place of products with 0.
+    """
     assert hit.position is not None
     x, index = shifted.x, hit.position.build()
     there = shifted.shift(_read(x, index, dim))
@@ -105,16 +113,27 @@ def _total(hit: Hit, shifted: _Shifted, dim: int, *, is_selected: bool) -> ir.Va
     zero = build.splat(0, found.type)
     is_there = is_row(index, shape_of(x)[dim])
     total = found if is_there is None else hlo.select(is_there, found, zero)
-    infinity = float("inf")
-    least, greatest = (
-        build.reduce(x, build.scalar(first, element_type(x)), [dim], choose)
-        for first, choose in ((infinity, hlo.minimum), (-infinity, hlo.maximum))
-    )
+    least = _extreme(x, dim, hlo.minimum)
+    greatest = shifted.maximum.results[0]
+    if not _is_before(shifted.maximum, op):
+        greatest = _extreme(x, dim, hlo.maximum)
     if is_selected:  # never true, and no compiler can know
         zero = build.convert(build.compare("GT", least, greatest), element_type(x))
     for extreme in (least, greatest):
         total = hlo.add(total, hlo.multiply(shifted.shift(extreme), zero))
     return total
+
+
+def _extreme(x: ir.Value, dim: int, choose: Callable[..., ir.Value]) -> ir.Value:
+    first = float("inf" if choose is hlo.minimum else "-inf")
+    return build.reduce(x, build.scalar(first, element_type(x)), [dim], choose)
+
+
+def _is_before(op: ir.OpView, other: ir.OpView) -> bool:
+    """Whether the results of `op` can be read where `other` is."""
+    if op.operation.block != other.operation.block:
+        return False
+    return bool(op.operation.is_before_in_block(other.operation))
 
 
 def _read(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:

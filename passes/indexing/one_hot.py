@@ -17,7 +17,6 @@ from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, static_shape
 from jxc.passes._shared.signed_zero import plus_zero
-from jxc.passes.indexing import cost as cost
 from jxc.rewrite import reassociates, rule
 
 
@@ -70,18 +69,8 @@ class _Product(NamedTuple):
     kind: ir.RankedTensorType
     order: list[int]
 
-    @property
-    def multiplications(self) -> int:
-        """The number of multiplications of elements."""
-        return prod(shape_of(self.table)) * prod(self.hot.shape) * self.hot.extent // self.summed
 
-    @property
-    def summed(self) -> int:
-        """The number of terms of each sum."""
-        return prod(shape_of(self.table)[dim] for dim in self.table_dims)
-
-
-@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=hlo.ConvertOp)
+@rule(reassociates, assumes="no-nans", producer=hlo.ConvertOp, priced=True)
 def one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), e) -> select(0 <= i < rows, gather(e, i), 0).
 
@@ -91,7 +80,7 @@ def one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     return None if found is None else _gathered(found)
 
 
-@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=hlo.ConvertOp)
+@rule(reassociates, assumes="no-nans", producer=hlo.ConvertOp, priced=True)
 def one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), x), summed over all i -> scatter(0, i, x) with add.
 
@@ -101,34 +90,30 @@ def one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     return None if found is None else _scattered(found)
 
 
-@rule(reassociates, targets=("cpu",), producer=hlo.ConvertOp)
+@rule(reassociates, producer=hlo.ConvertOp, priced=True)
 def finite_one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), e) -> if finite(sum(0 * e)) then gather(e, i) else dot_general(...).
 
-    For large products. The sum is finite if and only if all elements of e are.
+    The sum is finite if and only if all elements of e are.
     """
-    found = _reading(op)
-    return _if_finite(op, found, _gathered) if found and _is_large(op, found) else None
+    found = None if _is_alternative(op) else _reading(op)
+    return None if found is None else _if_finite(op, found, _gathered)
 
 
-@rule(reassociates, targets=("cpu",), producer=hlo.ConvertOp)
+@rule(reassociates, producer=hlo.ConvertOp, priced=True)
 def finite_one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), x) -> if finite(sum(0 * x)) then scatter(0, i, x) else dot_general().
 
-    For large products, summed over all i. The sum is finite if and only if all elements of x are.
+    For products summed over all i. The sum is finite if and only if all elements of x are.
     """
-    found = _adding(op)
-    if found is None or prod(found.kind.shape) < cost.LEAST_ADDED_TO or not _is_large(op, found):
-        return None
-    return _if_finite(op, found, _scattered)
+    found = None if _is_alternative(op) else _adding(op)
+    return None if found is None else _if_finite(op, found, _scattered)
 
 
 def _reading(op: hlo.DotGeneralOp) -> _Product | None:
     """The product, if it reads rows of the table."""
     found = _product(op)
-    if found is None or found.hot_dims != (found.hot.dimension,):
-        return None
-    return found if cost.table_pays(rows=found.hot.extent) else None
+    return found if found is not None and found.hot_dims == (found.hot.dimension,) else None
 
 
 def _gathered(product: _Product) -> ir.Value:
@@ -150,7 +135,7 @@ def _adding(op: hlo.DotGeneralOp) -> _Product | None:
     if len(found.hot_dims) != len(found.hot.shape) or not found.hot_dims:
         return None
     is_summed_alike = isinstance(element_type(op.result), ir.F32Type | ir.F64Type)  # others in f32
-    return found if is_summed_alike and cost.table_pays(rows=found.hot.extent) else None
+    return found if is_summed_alike else None
 
 
 def _scattered(product: _Product) -> ir.Value:
@@ -162,15 +147,13 @@ def _scattered(product: _Product) -> ir.Value:
     return build.transpose(added, product.order)
 
 
-def _is_large(op: hlo.DotGeneralOp, product: _Product) -> bool:
-    """Whether the product takes longer than the test, and is not itself what runs if it fails."""
-    if not isinstance(element_type(op.result), ir.F32Type | ir.F64Type):
-        return False
+def _is_alternative(op: hlo.DotGeneralOp) -> bool:
+    """Whether the product is what runs if a test fails, or its elements are too short for one."""
     around = op.operation.parent.opview
-    is_alternative = isinstance(around, hlo.IfOp) and isinstance(around.pred.owner, hlo.IsFiniteOp)
-    vectors = prod(product.hot.shape)
-    pays = cost.test_pays(multiplications=product.multiplications, vectors=vectors)
-    return pays and not is_alternative
+    is_short = not isinstance(element_type(op.result), ir.F32Type | ir.F64Type)
+    return is_short or (
+        isinstance(around, hlo.IfOp) and isinstance(around.pred.owner, hlo.IsFiniteOp)
+    )
 
 
 def _if_finite(

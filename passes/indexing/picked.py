@@ -13,10 +13,9 @@ from jxc.ir import build
 from jxc.ir.bounds import type_bounds
 from jxc.ir.elementwise import ELEMENTWISE, Elementwise, is_elementwise
 from jxc.ir.values import element_type, shape_of, splat_attr, static_shape, users
-from jxc.passes.indexing import cost as cost
-from jxc.rewrite import PassContext, exact, rule
+from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import moved, numeric_shape, rebuilt, size_of, with_shape
+from .._shared.elementwise import moved, numeric_shape, rebuilt, with_shape
 from ..simplify.gather import GatherDims, gather_dims, start_along
 
 _DEPTH = 8  # elementwise ops that are moved behind one gather
@@ -24,16 +23,14 @@ _DEPTH = 8  # elementwise ops that are moved behind one gather
 _Build: TypeAlias = Callable[[], ir.Value]
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=ELEMENTWISE)
-def gather_of_elementwise(op: hlo.GatherOp, context: PassContext) -> ir.Value | None:
+@rule(exact, producer=ELEMENTWISE, priced=True)
+def gather_of_elementwise(op: hlo.GatherOp) -> ir.Value | None:
     """gather(f(x, broadcast_in_dim(y)), i) -> f(gather(x, i), broadcast_in_dim(y)).
 
     If f's result has no use for which it must be in memory, such as a product.
     """
     x = op.operand
     if not is_elementwise(x.owner) or numeric_shape(op.result, x) is None:
-        return None
-    if not cost.reading_first_pays(size_of(x), size_of(op.result), context.target):
         return None
     layout = gather_dims(op) if _is_fused(x, op) else None
     if layout is None:
@@ -148,8 +145,8 @@ def _followed(dim: int, op: hlo.GatherOp, layout: GatherDims) -> tuple[range, in
     return range(start.first, start.first + shape[target]), target
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=hlo.SliceOp)
-def gather_of_slice(op: hlo.GatherOp, context: PassContext) -> ir.Value | None:
+@rule(exact, producer=hlo.SliceOp, priced=True)
+def gather_of_slice(op: hlo.GatherOp) -> ir.Value | None:
     """gather(slice(x), i) -> gather(x, j), for a slice along batching dimensions: no copy of x."""
     match op.operand.owner:
         case hlo.SliceOp(operand=x, start_indices=starts, limit_indices=limits, strides=strides):
@@ -157,8 +154,6 @@ def gather_of_slice(op: hlo.GatherOp, context: PassContext) -> ir.Value | None:
         case _:
             return None
     if numeric_shape(op.result, x) is None or set(strides) != {1} or not _is_fused(op.operand, op):
-        return None
-    if not cost.reading_first_pays(size_of(op.operand), size_of(op.result), context.target):
         return None
     layout, shape = gather_dims(op), shape_of(x)
     if layout is None or set(layout.batching) & set(layout.component):

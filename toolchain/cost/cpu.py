@@ -78,6 +78,7 @@ TOP_SCANNED = Rate("top-1-element", "one element of the top-1 of 100,000 f32, in
 TOP_KEPT = Rate("top-k-comparison", "one comparison of the top-1,000 of 100,000 f32, in ns", 10.0)
 SCATTERED = Rate("scattered-element", "one element of scattered rows of f32, in ns", 0.5)
 SCATTERED_ROW = Rate("scattered-row", "one scattered row of f32, in ns", 15.0)
+SCATTERED_COLUMN = Rate("scattered-column", "one element of scattered columns of f32, in ns", 8.0)
 GATHERED_ROW = Rate("gathered-row", "one gathered element of f32, in ns", 3.0)
 ITERATION = Rate(
     "turn-of-a-loop", "an iteration of stablehlo.while that adds 16 elements, ns", 20.0
@@ -205,8 +206,17 @@ def _top_k(op: ir.OpView, rates: Rates) -> float:
 def _scatter(op: hlo.ScatterOp, rates: Rates) -> float:
     inputs = len(op.results)
     updates, indices = op.operands[-1], op.operands[inputs]
-    rows = prod(shape_of(indices)[:-1])
-    return rows * rates[SCATTERED_ROW] + prod(shape_of(updates)) * rates[SCATTERED]
+    rows, elements = prod(shape_of(indices)[:-1]), prod(shape_of(updates))
+    if elements > rows and not _writes_rows(op):
+        return elements * rates[SCATTERED_COLUMN]
+    return rows * rates[SCATTERED_ROW] + elements * rates[SCATTERED]
+
+
+def _writes_rows(op: hlo.ScatterOp) -> bool:
+    """Whether the windows of a scatter hold adjacent elements of its operand."""
+    last = len(shape_of(op.operands[0])) - 1
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    return last not in (*numbers.inserted_window_dims, *numbers.input_batching_dims)
 
 
 def _matrices(op: ir.OpView, rates: Rates) -> float:

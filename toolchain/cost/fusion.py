@@ -189,8 +189,17 @@ class _Graph:
             return is_library_reduction(node)
         if node.name == "divide" and self._is_by_few(node):
             return False
+        if node.name == "multiply" and any(map(self._is_boolean, node.operands)):
+            return False
         is_large = node.elements >= _LEAST_OF_LIBRARY
         return node.name in _OF_LIBRARY and is_large and _is_of_floats(node)
+
+    def _is_boolean(self, value: ir.Value) -> bool:
+        """Whether it is a converted boolean: XLA makes a `select` of a product with one."""
+        owner = self._of.get(value)
+        if owner is None or owner.name != "convert":
+            return False
+        return str(ir.RankedTensorType(owner.operands[0].type).element_type) == "i1"
 
     def _is_by_few(self, node: Node) -> bool:
         """Whether a division is by few numbers, broadcast: XLA computes their reciprocals first."""

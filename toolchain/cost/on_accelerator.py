@@ -1,7 +1,7 @@
 """How long kernels take on a GPU or TPU, as their compilers estimate it.
 
-A kernel takes the longest of its arithmetic and its traffic. Sorts, scatters, transforms and calls
-of libraries have no price there: a rewrite that removes or builds one is declined.
+A kernel takes the longest of its arithmetic and its traffic. Sorts, transforms and calls of
+libraries have no price there: a rewrite that removes or builds one is declined.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OnAccelerator(Model):
             return wanted / elementwise * 1e9
         if node.name in ("reduce", "reduce_window"):
             return known_flops(node.op) * wanted / max(node.elements, 1) / elementwise * 1e9
-        return 0.0 if node.is_fused else nan
+        return 0.0 if node.is_fused or node.name == "scatter" else nan
 
     def _multiply_adds(self, node: Node) -> float:
         """The time of a product or convolution; a product with a vector may have its own rate."""
@@ -76,12 +76,13 @@ class OnAccelerator(Model):
         return 0.0
 
     def _shifting(self, node: Node) -> float:
-        """The time of moving elements within registers, in ns."""
+        """The time of moving elements to other places in registers or memory, in ns."""
         return 0.0
 
 
 _OF_TILES = 0.6  # the time of bytes in half-empty tiles, of that of others
 _SLICE_NS = 300.0  # a slice that starts within a tile
+_INDEXED_NS = 3000.0  # a gather or scatter of v5e, without its traffic
 
 
 class OnGpu(OnAccelerator):
@@ -109,6 +110,8 @@ class OnTpu(OnAccelerator):
         return _OF_TILES * added
 
     def _shifting(self, node: Node) -> float:
+        if node.name in ("gather", "scatter"):
+            return _INDEXED_NS
         return _SLICE_NS if node.name == "slice" else 0.0
 
 

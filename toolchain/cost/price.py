@@ -137,11 +137,22 @@ class Model(ABC):
 
 
 def _bytes(kernel: FusedKernel) -> float:
-    written = sum(bytes_of(value.type) for value in kernel.root.op.results)
-    if kernel.root.name == "dynamic_update_slice":
-        written = bytes_of(kernel.root.op.operands[1].type)
+    root = kernel.root
+    written = sum(bytes_of(value.type) for value in root.op.results)
+    if root.name in _UPDATES and _is_overwritten(root.operands[0]):
+        written = bytes_of(root.operands[_UPDATES[root.name]].type)
     read = sum(count * width_of(value) for value, count in kernel.reads.items() if count > 1)
     return written + read
+
+
+_UPDATES = {"dynamic_update_slice": 1, "scatter": -1}
+"""The operand that an op writes to its first operand."""
+
+
+def _is_overwritten(value: ir.Value) -> bool:
+    """Whether XLA updates an array in place: arguments of a function are copied before."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) or owner.owner.operation.name != "func.func"
 
 
 def width_of(value: ir.Value) -> float:

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p indexing | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' | FileCheck %s
 
 // x.at[:, ::2].set(u)
 // CHECK-LABEL: func.func @affine_scatter_to_pad(
@@ -40,14 +40,14 @@ func.func @affine_scatter_to_pad_backwards(%x: tensor<1024x32xi32>, %u: tensor<4
 }
 
 // x.at[1:3, 2:5].add(u): one block.
-// CHECK-LABEL: func.func @affine_scatter_to_pad_block(
+// CHECK-LABEL: func.func @block_scatter_to_update(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK: %[[THERE:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:3, 2:5]
 // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %[[THERE]], %[[U]]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[X]], %[[SUM]],
 // CHECK-NEXT: return %[[R]]
-func.func @affine_scatter_to_pad_block(%x: tensor<4x8xf32>, %u: tensor<2x3xf32>) -> tensor<4x8xf32> {
+func.func @block_scatter_to_update(%x: tensor<4x8xf32>, %u: tensor<2x3xf32>) -> tensor<4x8xf32> {
   %i = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -58,9 +58,9 @@ func.func @affine_scatter_to_pad_block(%x: tensor<4x8xf32>, %u: tensor<2x3xf32>)
 }
 
 // x.at[jnp.arange(3, 6)].set(u)
-// CHECK-LABEL: func.func @affine_scatter_to_pad_rows(
+// CHECK-LABEL: func.func @block_scatter_to_update_rows(
 // CHECK: stablehlo.dynamic_update_slice %arg0, %arg1,
-func.func @affine_scatter_to_pad_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @block_scatter_to_update_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<[3, 4, 5]> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -70,9 +70,9 @@ func.func @affine_scatter_to_pad_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) 
 }
 
 // The last row of the update is outside of x, so it is dropped.
-// CHECK-LABEL: func.func @affine_scatter_to_pad_not_beyond(
+// CHECK-LABEL: func.func @block_scatter_to_update_not_beyond(
 // CHECK: stablehlo.scatter
-func.func @affine_scatter_to_pad_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @block_scatter_to_update_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<[6, 7, 8]> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -82,9 +82,9 @@ func.func @affine_scatter_to_pad_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4x
 }
 
 // All updates go to one row, in order.
-// CHECK-LABEL: func.func @affine_scatter_to_pad_not_repeated(
+// CHECK-LABEL: func.func @block_scatter_to_update_not_repeated(
 // CHECK: stablehlo.scatter
-func.func @affine_scatter_to_pad_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @block_scatter_to_update_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<3> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -106,22 +106,10 @@ func.func @affine_scatter_to_pad_not_diagonal(%x: tensor<4x4xf32>, %u: tensor<4x
   return %r : tensor<4x4xf32>
 }
 
-// Every 4th row of x: a scatter does not touch the other rows.
-// CHECK-LABEL: func.func @affine_scatter_to_pad_not_sparse(
-// CHECK: stablehlo.scatter
-func.func @affine_scatter_to_pad_not_sparse(%x: tensor<16x4096xf32>, %u: tensor<4x4096xf32>) -> tensor<16x4096xf32> {
-  %i = stablehlo.constant dense<[0, 4, 8, 12]> : tensor<4xi32>
-  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    stablehlo.return %b : tensor<f32>
-  }) : (tensor<16x4096xf32>, tensor<4xi32>, tensor<4x4096xf32>) -> tensor<16x4096xf32>
-  return %r : tensor<16x4096xf32>
-}
-
 // The combiner consists of several ops.
-// CHECK-LABEL: func.func @affine_scatter_to_pad_not_complicated(
+// CHECK-LABEL: func.func @block_scatter_to_update_not_complicated(
 // CHECK: stablehlo.scatter
-func.func @affine_scatter_to_pad_not_complicated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @block_scatter_to_update_not_complicated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<[3, 4, 5]> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

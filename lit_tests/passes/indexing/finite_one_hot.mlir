@@ -1,5 +1,5 @@
-// RUN: %jxc opt %s -p indexing | FileCheck %s
-// RUN: %jxc opt %s -p indexing,indexing | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true},indexing{always=true}' | FileCheck %s
 
 // jax.nn.one_hot(i, 512) @ e: rows of e if e is finite, and the product if it is not. The product
 // in the other branch is not rewritten again.
@@ -43,32 +43,6 @@ func.func @finite_one_hot_product_to_gather_on_the_right(%i: tensor<64xi32>, %e:
   return %r : tensor<32x64xf32>
 }
 
-// 2^18 multiplications take as long as the test.
-// CHECK-LABEL: func.func @finite_one_hot_product_to_gather_not_small(
-// CHECK-NOT: stablehlo.if
-// CHECK: stablehlo.dot_general
-func.func @finite_one_hot_product_to_gather_not_small(%i: tensor<64xi32>, %e: tensor<256x16xf32>) -> tensor<64x16xf32> {
-  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<64xi32>) -> tensor<64x256xi32>
-  %places = stablehlo.iota dim = 1 : tensor<64x256xi32>
-  %hits = stablehlo.compare EQ, %all, %places, SIGNED : (tensor<64x256xi32>, tensor<64x256xi32>) -> tensor<64x256xi1>
-  %hot = stablehlo.convert %hits : (tensor<64x256xi1>) -> tensor<64x256xf32>
-  %r = stablehlo.dot_general %hot, %e, contracting_dims = [1] x [0] : (tensor<64x256xf32>, tensor<256x16xf32>) -> tensor<64x16xf32>
-  return %r : tensor<64x16xf32>
-}
-
-// For four vectors, the test reads more than the product would.
-// CHECK-LABEL: func.func @finite_one_hot_product_to_gather_not_few_vectors(
-// CHECK-NOT: stablehlo.if
-// CHECK: stablehlo.dot_general
-func.func @finite_one_hot_product_to_gather_not_few_vectors(%i: tensor<4xi32>, %e: tensor<512x256xf32>) -> tensor<4x256xf32> {
-  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x512xi32>
-  %places = stablehlo.iota dim = 1 : tensor<4x512xi32>
-  %hits = stablehlo.compare EQ, %all, %places, SIGNED : (tensor<4x512xi32>, tensor<4x512xi32>) -> tensor<4x512xi1>
-  %hot = stablehlo.convert %hits : (tensor<4x512xi1>) -> tensor<4x512xf32>
-  %r = stablehlo.dot_general %hot, %e, contracting_dims = [1] x [0] : (tensor<4x512xf32>, tensor<512x256xf32>) -> tensor<4x256xf32>
-  return %r : tensor<4x256xf32>
-}
-
 // jax.nn.one_hot(i, 512).T @ x, the gradient by e.
 // CHECK-LABEL: func.func @finite_one_hot_product_to_scatter(
 // CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<64xi32>
@@ -87,19 +61,6 @@ func.func @finite_one_hot_product_to_scatter(%i: tensor<64xi32>, %x: tensor<64x3
   %hot = stablehlo.convert %hits : (tensor<64x512xi1>) -> tensor<64x512xf32>
   %r = stablehlo.dot_general %hot, %x, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT] : (tensor<64x512xf32>, tensor<64x32xf32>) -> tensor<512x32xf32>
   return %r : tensor<512x32xf32>
-}
-
-// A table of 32 elements: XLA's scatter takes longer than the product.
-// CHECK-LABEL: func.func @finite_one_hot_product_to_scatter_not_into_few(
-// CHECK-NOT: stablehlo.if
-// CHECK: stablehlo.dot_general
-func.func @finite_one_hot_product_to_scatter_not_into_few(%i: tensor<16384xi32>, %x: tensor<16384x1xf32>) -> tensor<32x1xf32> {
-  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<16384xi32>) -> tensor<16384x32xi32>
-  %places = stablehlo.iota dim = 1 : tensor<16384x32xi32>
-  %hits = stablehlo.compare EQ, %all, %places, SIGNED : (tensor<16384x32xi32>, tensor<16384x32xi32>) -> tensor<16384x32xi1>
-  %hot = stablehlo.convert %hits : (tensor<16384x32xi1>) -> tensor<16384x32xf32>
-  %r = stablehlo.dot_general %hot, %x, contracting_dims = [0] x [0] : (tensor<16384x32xf32>, tensor<16384x1xf32>) -> tensor<32x1xf32>
-  return %r : tensor<32x1xf32>
 }
 
 // The positions are an iota of fewer dimensions, as `loops` builds them.

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p indexing --assume no-nans | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' --assume no-nans | FileCheck %s
 
 // jax.nn.one_hot(i, 16) @ e: rows of e, or zeros if an index is out of range. A sum of products
 // that are all -0.0 starts from 0.0 and is 0.0, hence the first select.
@@ -36,18 +36,6 @@ func.func @one_hot_product_to_gather_columns(%i: tensor<5x2xi32>, %e: tensor<3x4
   %hot = stablehlo.convert %hits : (tensor<20x5x2xi1>) -> tensor<20x5x2xf64>
   %r = stablehlo.dot_general %hot, %e, contracting_dims = [0] x [2] : (tensor<20x5x2xf64>, tensor<3x4x20xf64>) -> tensor<5x2x3x4xf64>
   return %r : tensor<5x2x3x4xf64>
-}
-
-// With few rows, the product is as fast.
-// CHECK-LABEL: func.func @one_hot_product_to_gather_not_few_rows(
-// CHECK: stablehlo.dot_general
-func.func @one_hot_product_to_gather_not_few_rows(%i: tensor<5xi32>, %e: tensor<8x3xf32>) -> tensor<5x3xf32> {
-  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<5xi32>) -> tensor<5x8xi32>
-  %places = stablehlo.iota dim = 1 : tensor<5x8xi32>
-  %hits = stablehlo.compare EQ, %all, %places : (tensor<5x8xi32>, tensor<5x8xi32>) -> tensor<5x8xi1>
-  %hot = stablehlo.convert %hits : (tensor<5x8xi1>) -> tensor<5x8xf32>
-  %r = stablehlo.dot_general %hot, %e, contracting_dims = [1] x [0] : (tensor<5x8xf32>, tensor<8x3xf32>) -> tensor<5x3xf32>
-  return %r : tensor<5x3xf32>
 }
 
 // A comparison by NE: ones everywhere but at the index.

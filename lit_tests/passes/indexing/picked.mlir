@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p indexing | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' | FileCheck %s
 
 // One element of x - m in each row.
 // CHECK-LABEL: func.func @gather_of_elementwise(
@@ -37,15 +37,6 @@ func.func @gather_of_elementwise_not_two(%x: tensor<4x32768xf32>, %y: tensor<4x3
   %s = stablehlo.add %x, %y : tensor<4x32768xf32>
   %r = "stablehlo.gather"(%s, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x32768xf32>, tensor<4x1xi32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// A quarter of the elements are read.
-// CHECK-LABEL: func.func @gather_of_elementwise_not_many(
-// CHECK: stablehlo.exponential %{{.*}} : tensor<16x8192xf32>
-func.func @gather_of_elementwise_not_many(%x: tensor<16x8192xf32>, %i: tensor<4x1xi32>) -> tensor<4x8192xf32> {
-  %e = stablehlo.exponential %x : tensor<16x8192xf32>
-  %r = "stablehlo.gather"(%e, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8192>}> : (tensor<16x8192xf32>, tensor<4x1xi32>) -> tensor<4x8192xf32>
-  return %r : tensor<4x8192xf32>
 }
 
 // A product needs e in memory anyway.
@@ -94,14 +85,5 @@ func.func @gather_of_slice_and_elementwise(%x: tensor<4x4x16384xf32>, %m: tensor
 func.func @gather_of_slice_not_clamped_alike(%x: tensor<4x32769xf32>, %i: tensor<4x1xi32>) -> tensor<4xf32> {
   %s = stablehlo.slice %x [0:4, 0:32768] : (tensor<4x32769xf32>) -> tensor<4x32768xf32>
   %r = "stablehlo.gather"(%s, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x32768xf32>, tensor<4x1xi32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// Too few elements to gain.
-// CHECK-LABEL: func.func @gather_of_elementwise_not_small(
-// CHECK: stablehlo.exponential %{{.*}} : tensor<4x32767xf32>
-func.func @gather_of_elementwise_not_small(%x: tensor<4x32767xf32>, %i: tensor<4x1xi32>) -> tensor<4xf32> {
-  %e = stablehlo.exponential %x : tensor<4x32767xf32>
-  %r = "stablehlo.gather"(%e, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x32767xf32>, tensor<4x1xi32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }

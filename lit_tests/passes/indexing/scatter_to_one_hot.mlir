@@ -1,5 +1,5 @@
-// RUN: %jxc opt %s -p indexing --target tpu | FileCheck %s
-// RUN: %jxc opt %s -p indexing --target gpu | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' --target tpu | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' --target gpu | FileCheck %s
 
 // The gradient of x[row, i] for each row, added to another array.
 // CHECK-LABEL: func.func @scatter_to_one_hot(

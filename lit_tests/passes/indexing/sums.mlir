@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p indexing | FileCheck %s
+// RUN: %jxc opt %s -p 'indexing{always=true}' | FileCheck %s
 
 // Rows of zeros with one update each, negated: the sum of a row is the negated update.
 // CHECK-LABEL: func.func @sum_of_one_hot(
@@ -58,19 +58,6 @@ func.func @sum_of_one_hot_smoothed(%i: tensor<4xi32>, %w: tensor<4xf32>) -> tens
   return %r : tensor<f32>
 }
 
-// Too few classes to gain.
-// CHECK-LABEL: func.func @sum_of_one_hot_not_short(
-// CHECK: stablehlo.reduce
-func.func @sum_of_one_hot_not_short(%i: tensor<4xi32>) -> tensor<4xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x7xi32>
-  %places = stablehlo.iota dim = 1 : tensor<4x7xi32>
-  %hits = stablehlo.compare EQ, %all, %places, SIGNED : (tensor<4x7xi32>, tensor<4x7xi32>) -> tensor<4x7xi1>
-  %hot = stablehlo.convert %hits : (tensor<4x7xi1>) -> tensor<4x7xf32>
-  %r = stablehlo.reduce(%hot init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x7xf32>, tensor<f32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // x differs along the summed dimension: 0 times infinity is NaN.
 // CHECK-LABEL: func.func @sum_of_one_hot_not_product(
 // CHECK: stablehlo.reduce
@@ -98,20 +85,6 @@ func.func @sum_of_one_hot_not_several(%i: tensor<8x1xi32>, %u: tensor<4x8xf32>) 
   }) : (tensor<4x16xf32>, tensor<8x1xi32>, tensor<4x8xf32>) -> tensor<4x16xf32>
   %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// For GPU and TPU only.
-// CHECK-LABEL: func.func @scatter_to_one_hot_not_on_cpu(
-// CHECK: stablehlo.scatter
-func.func @scatter_to_one_hot_not_on_cpu(%x: tensor<4x16xf32>, %i: tensor<4x1xi32>, %u: tensor<4xf32>) -> tensor<4x16xf32> {
-  %zeros = stablehlo.constant dense<0.0> : tensor<4x16xf32>
-  %s = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %c : tensor<f32>
-  }) : (tensor<4x16xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<4x16xf32>
-  %r = stablehlo.add %x, %s : tensor<4x16xf32>
-  return %r : tensor<4x16xf32>
 }
 
 // Cross entropy with one-hot labels: x is not multiplied, its extremes are NaN or infinite if a

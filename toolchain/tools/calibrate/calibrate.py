@@ -296,6 +296,11 @@ PROBES = [
     Probe(cpu.GATHERED_ROW, lambda: (lambda t, i: t[i], _table(1)), _ROWS),
     Probe(cpu.SCATTERED_ROW, lambda: (lambda t, i: t.at[i].add(1.0), _table(1)), _ROWS),
     Probe(cpu.SCATTERED, lambda: (lambda t, i: t.at[i].add(1.0), _table(64)), _ROWS * 64),
+    Probe(
+        cpu.SCATTERED_COLUMN,
+        lambda: (lambda t, i: t.at[:, i].add(1.0), [_zeros(64, 2000), _table(1)[1]]),
+        _ROWS * 64,
+    ),
     Probe(cpu.RUNNING, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256),
     Probe(cpu.ITERATION, lambda: _loop(jnp.add, 1, 1000, 16), 1000),
     Probe(scans.XLA_LOG, lambda: (lax.cumlogsumexp, [_zeros(64, 64)]), 64 * 64),
