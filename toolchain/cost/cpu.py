@@ -37,6 +37,11 @@ SUMMED = Rate("summed-element", "one element of a sum of 1024 adjacent f32, one 
 ROW_OP = Rate(
     "row-op", "an addition to 3 adjacent f32 in a kernel with a reduction, on one core, in ns", 2.0
 )
+ROW_BROADCAST = Rate(
+    "row-broadcast",
+    "one element of a reduction of rows that is stored broadcast, on one core, in ns",
+    1.5 if _IS_OLD else 0.1,
+)
 SEARCHED = Rate("searched-element", "one element of an argmax of f32, on one core, in ns", 1.0)
 WIDE_ROW = Rate(
     "wide-row-element",

@@ -104,10 +104,14 @@ class OnCpu(Model):
                 each *= _SCALAR if is_search or (is_scalar and short == 1.0) else short
             elif node.name in _COUNTED and (is_search or node.op.results[0] in kernel.scattered):
                 each *= _SCALAR
+            elif _is_wide_broadcast(node) and node.op.results[0] in kernel.scattered:
+                each = self.rates[roofline.ELEMENTWISE] * _SCALAR
             if is_library and node.name in _COUNTED_OR_FUNCTION:
                 last = _last(node)
                 each *= ceil(last / _LANES) * _LANES / last
                 one_core += wanted / last * self.rates[cpu.ROW_OP]
+            if is_library and node is root and node.name == "broadcast_in_dim":
+                each = self.rates[cpu.ROW_BROADCAST]
             one_core += each * wanted
             flops += wanted * (node.name in _COUNTED)
             if node.name == "reduce":
@@ -219,6 +223,11 @@ def _branches(node: Node) -> bool:
         return False
     shape, operand = shape_of(node.op.results[0]), shape_of(node.operands[0])
     return bool(shape) and (shape[-1] != operand[-1] or shape[-1] < cpu.VECTOR)
+
+
+def _is_wide_broadcast(node: Node) -> bool:
+    """Whether a broadcast reads another element of its operand for each of several elements."""
+    return node.name == "broadcast_in_dim" and prod(shape_of(node.operands[0])) > 1
 
 
 def _last(node: Node) -> int:

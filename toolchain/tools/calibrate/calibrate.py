@@ -280,6 +280,11 @@ PROBES = [
     Probe(cpu.ROW_EXTREMUM, lambda: (lambda x: x.max(1), [_ones(_POINTS, 3)]), _POINTS),
     Probe(cpu.ROW_OP, lambda: (_maximum_of_rows, [_ones(_POINTS, 3)]), _POINTS * _STEPS * 2),
     Probe(cpu.SUMMED, lambda: (lambda x: x.sum(1), [_ones(_SIZE, _SIZE)]), _SIZE**2 / _CORES),
+    Probe(
+        cpu.ROW_BROADCAST,
+        lambda: (lambda x: jnp.broadcast_to(x.min(1)[:, None], x.shape), [_ones(8192, 32)]),
+        8192 * 32 / _CORES,
+    ),
     Probe(cpu.SEARCHED, lambda: (lambda x: x.argmax(1), [_ones(1000, 100)]), 1000 * 100),
     Probe(cpu.WIDE_ROW, lambda: (lambda x: x.sum(0), [_ones(8, 1 << 17)]), (1 << 20) / _CORES),
     Probe(cpu.STRIDED, lambda: (_sum_of_columns, [_ones(1 << 17, 8)]), (1 << 20) / _CORES),
