@@ -8,28 +8,37 @@ value that is not in its users' kernels is stored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from jaxlib.mlir import ir
 
 from ..ir.materialize import is_materialize_call
-from .flops import elements_of
 from .formulas import ARITHMETIC, FUNCTIONS, names
-
-_VIEWS = names("broadcast_in_dim reshape reverse slice transpose")
-_MOVES = names("concatenate dynamic_slice dynamic_update_slice gather pad")
-_FREE = names("constant iota")
-_ELEMENTWISE = (
-    ARITHMETIC | FUNCTIONS | names("bitcast_convert complex imag real square is_inf conj")
+from .node import (
+    ELEMENTWISE,
+    FREE,
+    FUSED,
+    LEAST_OF_LIBRARY,
+    MOVES,
+    VIEWS,
+    FusedKernel,
+    Node,
+    elements_of_value,
+    is_library_reduction,
+    is_of_floats,
+    is_over_last,
+    name_of,
+    node_of,
+    takes_columns,
 )
-_FUSED = _VIEWS | _MOVES | _FREE | _ELEMENTWISE | names("reduce")
+
 _WITH_EPILOGUE = names("dot_general convolution")
 """Ops that XLA:TPU computes in one kernel with the elementwise ops on their result."""
 
 _FUSED_BY = {
-    "cpu": _FUSED,
-    "gpu": _FUSED | {"reduce_window"},
-    "tpu": _FUSED | {"reduce_window"} | _WITH_EPILOGUE,
+    "cpu": FUSED,
+    "gpu": FUSED | {"reduce_window"},
+    "tpu": FUSED | {"reduce_window"} | _WITH_EPILOGUE,
 }
 """The ops that may be part of a kernel of several ops, by the kind of device."""
 
@@ -41,55 +50,8 @@ _OF_LIBRARY = (
 ) - names("select compare")
 """Ops on f32 and bf16 that XLA:CPU's library for reductions computes with them."""
 
-_LEAST_OF_LIBRARY = 4096
-"""The least elements of an op, or of the operand of a reduction, that the library computes.
-
-Ops on 3,000 elements were not in its kernels, ops on 5,000 were, on jaxlib 0.10.2 and 0.12.
-"""
-
-_SHIFTING = _MOVES | names("broadcast_in_dim reverse slice transpose")
+_SHIFTING = MOVES | names("broadcast_in_dim reverse slice transpose")
 """Ops that read an element of their operand at another index than that of the result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One op of a program, as the models read it.
-
-    Attributes:
-        op: the op.
-        name: StableHLO's, without the dialect.
-        operands: the values that it reads, renamed ones replaced.
-        elements: of its largest result.
-    """
-
-    op: ir.OpView
-    name: str
-    operands: tuple[ir.Value, ...]
-    elements: int
-
-    @property
-    def is_fused(self) -> bool:
-        """Whether it may be part of a kernel of several ops."""
-        return self.name in _FUSED
-
-
-@dataclass(slots=True)
-class FusedKernel:
-    """One kernel.
-
-    Attributes:
-        root: the op whose results it stores.
-        demand: for each op, by its first result, how many elements of it the kernel computes.
-        reads: for each stored value that it reads, how many elements.
-        scattered: the ops, by their first result, of which it computes elements apart from each
-            other in memory, so that they are not vectorized.
-    """
-
-    root: Node
-    nodes: list[Node] = field(default_factory=list)
-    demand: dict[ir.Value, float] = field(default_factory=dict)
-    reads: dict[ir.Value, float] = field(default_factory=dict)
-    scattered: set[ir.Value] = field(default_factory=set)
 
 
 def kernels_of(
@@ -97,6 +59,7 @@ def kernels_of(
     outputs: Sequence[ir.Value],
     renamed: Mapping[ir.Value, ir.Value] | None = None,
     kind: str = "cpu",
+    nodes: dict[ir.OpView, Node] | None = None,
 ) -> list[FusedKernel]:
     """The kernels that compute `outputs` with `ops`; what these read from elsewhere is in memory.
 
@@ -105,14 +68,15 @@ def kernels_of(
         outputs: the values that others read, results of `ops`.
         renamed: for values that another value replaces, that value.
         kind: of the device: "cpu", "gpu" or "tpu".
+        nodes: those of ops that were read before; the others are added.
     """
-    graph = _Graph(ops, outputs, renamed or {}, kind)
+    graph = _Graph(ops, outputs, renamed or {}, kind, {} if nodes is None else nodes)
     return [graph.kernel(node) for node in graph.order if graph.is_launched(node)]
 
 
 def is_fusible(op: ir.OpView) -> bool:
     """Whether `op` may be part of a kernel of several ops."""
-    return _name(op) in _FUSED
+    return name_of(op) in FUSED
 
 
 class _Graph:
@@ -124,16 +88,22 @@ class _Graph:
         outputs: Sequence[ir.Value],
         renamed: Mapping[ir.Value, ir.Value],
         kind: str,
+        nodes: dict[ir.OpView, Node],
     ) -> None:
         self._of: dict[ir.Value, Node] = {}
         self._stored: dict[ir.Value, bool] = {}
         self._library_root: dict[ir.Value, ir.Value] = {}
         members: dict[ir.Value, Node] = {}
         for op in ops:
-            if not (results := op.results):
-                continue
-            node = _node(op, renamed)
-            members.update(dict.fromkeys(results, node))
+            node = nodes.get(op)
+            if node is None:
+                if not len(op.results):
+                    continue
+                nodes[op] = node = node_of(op)
+            if not renamed.keys().isdisjoint(node.operands):
+                operands = tuple([renamed.get(value, value) for value in node.operands])
+                node = replace(node, operands=operands)
+            members.update(dict.fromkeys(node.results, node))
         self._outputs = {renamed.get(value, value) for value in outputs}
         self.order = self._sorted(members)
         self._users: dict[ir.Value, list[Node]] = {}
@@ -144,7 +114,7 @@ class _Graph:
         self._in_library = self._library_kernels() if kind == "cpu" else set[ir.Value]()
         for node in reversed(self.order):
             stored = self._is_stored(node)
-            for value in node.op.results:
+            for value in node.results:
                 self._stored[value] = stored
 
     def _sorted(self, members: Mapping[ir.Value, Node]) -> list[Node]:
@@ -157,8 +127,8 @@ class _Graph:
             if node is None or value in self._of:
                 continue
             if is_done:
-                self._of.update(dict.fromkeys(node.op.results, node))
-                order[node.op.results[0]] = node
+                self._of.update(dict.fromkeys(node.results, node))
+                order[node.key] = node
             else:
                 pending.append((value, True))
                 pending += [(each, False) for each in node.operands]
@@ -174,13 +144,13 @@ class _Graph:
         pending = [node for node in self.order if is_library_reduction(node)]
         while pending:
             node = pending.pop()
-            key = node.op.results[0]
+            key = node.key
             if key in inside:
                 continue
             inside.add(key)
             near = [self._of[v] for v in node.operands if v in self._of]
-            if node.name != "reduce" or _is_over_last(node):
-                near += [user for v in node.op.results for user in self._users.get(v, ())]
+            if node.name != "reduce" or is_over_last(node):
+                near += [user for v in node.results for user in self._users.get(v, ())]
             pending += [each for each in near if self._is_of_library(each)]
         return inside
 
@@ -191,8 +161,8 @@ class _Graph:
             return False
         if node.name == "multiply" and any(map(self._is_boolean, node.operands)):
             return False
-        is_large = node.elements >= _LEAST_OF_LIBRARY
-        return node.name in _OF_LIBRARY and is_large and _is_of_floats(node)
+        is_large = node.elements >= LEAST_OF_LIBRARY
+        return node.name in _OF_LIBRARY and is_large and is_of_floats(node)
 
     def _is_boolean(self, value: ir.Value) -> bool:
         """Whether it is a converted boolean: XLA makes a `select` of a product with one."""
@@ -206,28 +176,28 @@ class _Graph:
         divisor = self._of.get(node.operands[1])
         if divisor is None or divisor.name != "broadcast_in_dim":
             return False
-        return _elements(divisor.operands[0]) < _LEAST_OF_LIBRARY
+        return elements_of_value(divisor.operands[0]) < LEAST_OF_LIBRARY
 
     def _is_stored(self, node: Node) -> bool:
         """Whether the results of `node` are in memory: whether it does not join all its users."""
         if self._is_free(node):
             return False
         is_fused = node.name in _FUSED_BY[self._kind]
-        if not is_fused or any(value in self._outputs for value in node.op.results):
+        if not is_fused or any(value in self._outputs for value in node.results):
             return True
-        users = [user for value in node.op.results for user in self._users.get(value, ())]
+        users = [user for value in node.results for user in self._users.get(value, ())]
         if not all(self._takes(user, node) for user in users):
             return True
-        if node.op.results[0] in self._in_library:
+        if node.key in self._in_library:
             return not self._joins(node, users)
-        if node.name in _VIEWS or node.name not in _EXPENSIVE:
+        if node.name in VIEWS or node.name not in _EXPENSIVE:
             return False
         return len(users) > 1 or any(user.name == "broadcast_in_dim" for user in users)
 
     def _is_free(self, node: Node) -> bool:
         """Whether it is a constant, or a scalar that is broadcast."""
         if node.name != "broadcast_in_dim":
-            return node.name in _FREE
+            return node.name in FREE
         owner = self._of.get(node.operands[0])
         return owner is not None and owner.elements == 1 and self._is_free(owner)
 
@@ -235,31 +205,31 @@ class _Graph:
         """Whether an op of the library is in one kernel with all of its users."""
         roots = {self._root_of(user) for user in users}
         if len(roots) == 1:
-            self._library_root[node.op.results[0]] = roots.pop()
+            self._library_root[node.key] = roots.pop()
             return True
-        return node.name in _VIEWS and not any(value in self._of for value in node.operands)
+        return node.name in VIEWS and not any(value in self._of for value in node.operands)
 
     def _root_of(self, node: Node) -> ir.Value:
-        key = node.op.results[0]
+        key = node.key
         return self._library_root.get(key, key)
 
     def _takes(self, user: Node, node: Node) -> bool:
         """Whether `user` may be in one kernel with `node`, whose result it reads."""
-        if (user.op.results[0] in self._in_library) != (node.op.results[0] in self._in_library):
+        if (user.key in self._in_library) != (node.key in self._in_library):
             return False
         if user.name not in _FUSED_BY[self._kind] or user.name in _WITH_EPILOGUE:
             return False
         if node.name in _WITH_EPILOGUE:
-            return user.name in _ELEMENTWISE
-        if user.name == "gather" and user.operands[0] in node.op.results:
+            return user.name in ELEMENTWISE
+        if user.name == "gather" and user.operands[0] in node.results:
             return self._kind == "gpu"
         if user.name == "dynamic_update_slice":
-            return user.operands[0] not in node.op.results
+            return user.operands[0] not in node.results
         return user.name != "reduce" or node.name != "reduce"
 
     def is_launched(self, node: Node) -> bool:
         """Whether `node` is the root of a kernel: it is stored and no mere view of memory."""
-        return self._stored[node.op.results[0]] and not self._is_alias(node)
+        return self._stored[node.key] and not self._is_alias(node)
 
     def _is_alias(self, node: Node) -> bool:
         """Whether it is a reshape of what is in memory, a layout, or a call that stores it."""
@@ -272,7 +242,7 @@ class _Graph:
     def _is_layout(self, node: Node) -> bool:
         """Whether a transpose beside a product only says in which layout it is read or written."""
         owner = self._of.get(node.operands[0])
-        users = self._users.get(node.op.results[0], ())
+        users = self._users.get(node.key, ())
         if owner is not None and owner.name == "dot_general":
             return self._kind == "gpu" or len(node.op.permutation) > 2
         return bool(users) and all(user.name == "dot_general" for user in users)
@@ -283,11 +253,11 @@ class _Graph:
     def kernel(self, root: Node) -> FusedKernel:
         """The kernel of `root`: the ops that are computed in it, and how often."""
         kernel = FusedKernel(root)
-        kernel.demand[root.op.results[0]] = root.elements
-        inside = {root.op.results[0]: root}
+        kernel.demand[root.key] = root.elements
+        inside = {root.key: root}
         for node in self._users_first(root, inside):
             kernel.nodes.append(node)
-            wanted = kernel.demand[node.op.results[0]]
+            wanted = kernel.demand[node.key]
             for value in node.operands:
                 self._demand(kernel, node, value, wanted, inside)
         return kernel
@@ -303,12 +273,12 @@ class _Graph:
         """Add what `node`, of which `wanted` elements are computed, reads of `value`."""
         needed = _read_of(node, value, wanted)
         owner = self._of.get(value)
-        if owner is None or owner.op.results[0] not in inside:
-            size = _elements(value)
+        if owner is None or owner.key not in inside:
+            size = elements_of_value(value)
             kernel.reads[value] = min(size, kernel.reads.get(value, 0) + needed)
             return
-        key = owner.op.results[0]
-        if node.op.results[0] in kernel.scattered or takes_columns(node):
+        key = owner.key
+        if node.key in kernel.scattered or takes_columns(node):
             kernel.scattered.add(key)
         known = kernel.demand.get(key, 0)
         kernel.demand[key] = known + needed if node.name in _SHIFTING else max(known, needed)
@@ -318,71 +288,23 @@ class _Graph:
         while pending:
             for value in pending.pop().operands:
                 owner = self._of.get(value)
-                if owner is None or self._stored[value] or owner.op.results[0] in inside:
+                if owner is None or self._stored[value] or owner.key in inside:
                     continue
-                inside[owner.op.results[0]] = owner
+                inside[owner.key] = owner
                 pending.append(owner)
         if len(inside) == 1:
             return [root]
-        return [node for node in reversed(self.order) if node.op.results[0] in inside]
-
-
-def is_library_reduction(node: Node) -> bool:
-    """Whether XLA:CPU's library computes a reduction."""
-    if node.name != "reduce" or len(node.op.results) > 1 or not _is_of_floats(node):
-        return False
-    return _elements(node.operands[0]) >= _LEAST_OF_LIBRARY
-
-
-def _is_of_floats(node: Node) -> bool:
-    kinds = [value.type for value in (*node.operands, *node.op.results)]
-    return all(
-        isinstance(kind, ir.RankedTensorType)
-        and isinstance(kind.element_type, ir.F32Type | ir.BF16Type)
-        for kind in kinds
-    )
-
-
-def _is_over_last(node: Node) -> bool:
-    """Whether a reduction combines adjacent elements."""
-    dims = list(node.op.attributes["dimensions"])
-    return len(ir.RankedTensorType(node.operands[0].type).shape) - 1 in dims
-
-
-def takes_columns(node: Node) -> bool:
-    """Whether `node` is a slice of few of the adjacent elements of its operand."""
-    if node.name != "slice":
-        return False
-    shape = ir.RankedTensorType(node.operands[0].type).shape
-    taken = ir.RankedTensorType(node.op.results[0].type).shape
-    return bool(shape) and taken[-1] * 2 <= shape[-1]
+        return [node for node in reversed(self.order) if node.key in inside]
 
 
 def _read_of(node: Node, value: ir.Value, wanted: float) -> float:
     """How many elements of `value` it takes to compute `wanted` elements of `node`."""
-    if node.name in _ELEMENTWISE or node.name in _VIEWS or node.name in _FREE:
-        return min(wanted, _elements(value)) if node.name == "broadcast_in_dim" else wanted
-    size = _elements(value)
+    if node.name in ELEMENTWISE or node.name in VIEWS or node.name in FREE:
+        return min(wanted, elements_of_value(value)) if node.name == "broadcast_in_dim" else wanted
+    size = elements_of_value(value)
     whole = max(node.elements, 1)
     if node.name in ("gather", "dynamic_slice", "pad"):
         return min(wanted, size) if value == node.operands[0] else min(size, wanted)
     if node.name == "dynamic_update_slice":
         return 0 if value == node.operands[0] else size
     return size * wanted / whole  # concatenations, reductions, and whatever reads all of it
-
-
-def _node(op: ir.OpView, renamed: Mapping[ir.Value, ir.Value]) -> Node:
-    operands = tuple([renamed.get(value, value) for value in op.operands])
-    return Node(op, _name(op), operands, max(map(_elements, op.results)))
-
-
-def _name(op: ir.OpView) -> str:
-    name: str = op.operation.name
-    return name.removeprefix("stablehlo.").removeprefix("chlo.")
-
-
-def _elements(value: ir.Value) -> int:
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
-        return 0
-    return elements_of(kind)

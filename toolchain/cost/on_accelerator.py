@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from . import cpu, roofline
 from .flops import bytes_of, known_flops, matrices_of
 from .formulas import ARITHMETIC, FUNCTIONS, TRANSCENDENTAL
-from .fusion import FusedKernel, Node
+from .node import FusedKernel, Node
 from .price import Model, width_of
 
 
@@ -38,7 +38,7 @@ class OnAccelerator(Model):
         """The time of one kernel; NaN if it is not known."""
         computed = 0.0
         for node in kernel.nodes:
-            computed += self._arithmetic(node, kernel.demand[node.op.results[0]])
+            computed += self._arithmetic(node, kernel.demand[node.key])
             computed += self._shifting(node)
             if node.name == "dot_general":
                 moved += self._padding(node.op)
@@ -62,7 +62,7 @@ class OnAccelerator(Model):
 
     def _multiply_adds(self, node: Node) -> float:
         """The time of a product or convolution; a product with a vector may have its own rate."""
-        kind = cpu.kind_of(node.op.results[0])
+        kind = cpu.kind_of(node.key)
         peaks = self.device.peak_flops
         usual = peaks.get("tf32") or peaks["f32"]
         each = self.rates.get(roofline.PRODUCT, 2e9 / usual)
@@ -116,7 +116,7 @@ class OnTpu(OnAccelerator):
 
 
 def _is_wide(node: Node) -> bool:
-    return cpu.kind_of(node.op.results[0]) in ("f64", "i64", "ui64")
+    return cpu.kind_of(node.key) in ("f64", "i64", "ui64")
 
 
 def _is_by_vector(op: hlo.DotGeneralOp) -> bool:

@@ -16,7 +16,7 @@ from .cpu_products import convolution_ns, copied_operands, dot_ns
 from .device import Device
 from .flops import known_flops
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
-from .fusion import FusedKernel, Node, is_library_reduction, takes_columns
+from .node import FusedKernel, Node, is_library_reduction, takes_columns
 from .price import COMPILE_KERNEL_NS, Model, width_of
 from .rates import Rates
 
@@ -66,7 +66,7 @@ class OnCpu(Model):
                 ns += len(node.operands) * _COMPILE_PART_NS
             elif node.name in FUNCTIONS:
                 ns += _COMPILE_FUNCTION_NS
-            elif node.name == "scatter" or (node.name == "reduce" and len(node.op.results) == 1):
+            elif node.name == "scatter" or (node.name == "reduce" and len(node.results) == 1):
                 ns += _COMPILE_NEST_NS
         return ns
 
@@ -79,22 +79,22 @@ class OnCpu(Model):
         return known_flops(node.op) / self._peak(node) * 1e9
 
     def _peak(self, node: Node) -> float:
-        kind = cpu.kind_of(node.op.results[0])
+        kind = cpu.kind_of(node.key)
         peaks = self.device.peak_flops
         return peaks.get(kind) or peaks.get("f32") or max(peaks.values())
 
     def _fused(self, kernel: FusedKernel, moved: float) -> float:
         """The time of a fused kernel, in ns."""
         root, one_core, flops = kernel.root, 0.0, 0.0
-        is_library = any(n.name == "reduce" and len(n.op.results) == 1 for n in kernel.nodes)
-        is_search = any(n.name == "reduce" and len(n.op.results) > 1 for n in kernel.nodes)
+        is_library = any(n.name == "reduce" and len(n.results) == 1 for n in kernel.nodes)
+        is_search = any(n.name == "reduce" and len(n.results) > 1 for n in kernel.nodes)
         is_scalar = is_search or (
             not is_library
             and any(takes_columns(n) or (n is not root and _branches(n)) for n in kernel.nodes)
         )
         short = 1.0 if is_library else _short_rows(root)
         for node in kernel.nodes:
-            wanted = kernel.demand[node.op.results[0]]
+            wanted = kernel.demand[node.key]
             each = self._each(node, is_library)
             if node is root and node.name in _MOVED:
                 each = 0.0
@@ -102,9 +102,9 @@ class OnCpu(Model):
                 each = self.rates[cpu.SCALAR_ROOT]
             elif node.name in FUNCTIONS:
                 each *= _SCALAR if is_search or (is_scalar and short == 1.0) else short
-            elif node.name in _COUNTED and (is_search or node.op.results[0] in kernel.scattered):
+            elif node.name in _COUNTED and (is_search or node.key in kernel.scattered):
                 each *= _SCALAR
-            elif _is_wide_broadcast(node) and node.op.results[0] in kernel.scattered:
+            elif _is_wide_broadcast(node) and node.key in kernel.scattered:
                 each = self.rates[roofline.ELEMENTWISE] * _SCALAR
             if is_library and node.name in _COUNTED_OR_FUNCTION:
                 last = _last(node)
@@ -122,8 +122,8 @@ class OnCpu(Model):
 
     def _each(self, node: Node, is_library: bool) -> float:
         """The time of computing one element of an op in a kernel, on one core, in ns."""
-        wide = width_of(node.op.results[0]) / 4
-        kind = node.op.results[0].type.element_type
+        wide = width_of(node.key) / 4
+        kind = node.key.type.element_type
         if isinstance(kind, ir.ComplexType) and node.name in FUNCTIONS:
             return self.rates[cpu.COMPLEX]
         if node.name == "remainder" and not isinstance(kind, ir.IntegerType):
@@ -165,7 +165,7 @@ class OnCpu(Model):
         elements = wanted * combined
         if not dims:
             return 0.0
-        if len(node.op.results) > 1:
+        if len(node.results) > 1:
             return elements * self.rates[cpu.SEARCHED]
         inner = prod(shape[dims[-1] + 1 :])
         start = self.rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
@@ -213,7 +213,7 @@ def _moves_last(op: ir.OpView) -> bool:
 
 def _short_rows(root: Node) -> float:
     """How many times longer functions take because LLVM unrolls the loop over short rows."""
-    shape = shape_of(root.op.results[0])
+    shape = root.shape
     return _UNROLLED if len(shape) > 1 and (shape[-1] < 4 or 8 < shape[-1] <= 32) else 1.0
 
 
@@ -221,7 +221,7 @@ def _branches(node: Node) -> bool:
     """Whether an op within a kernel of others keeps it from being vectorized."""
     if node.name not in _MOVED:
         return False
-    shape, operand = shape_of(node.op.results[0]), shape_of(node.operands[0])
+    shape, operand = node.shape, shape_of(node.operands[0])
     return bool(shape) and (shape[-1] != operand[-1] or shape[-1] < cpu.VECTOR)
 
 
@@ -232,7 +232,7 @@ def _is_wide_broadcast(node: Node) -> bool:
 
 def _last(node: Node) -> int:
     """The extent of the last dimension of a result."""
-    shape = shape_of(node.op.results[0])
+    shape = node.shape
     return shape[-1] if shape else 1
 
 

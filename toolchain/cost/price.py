@@ -11,7 +11,6 @@ dynamic sizes and empty ones count as 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from math import isnan, nan
 from typing import ClassVar, NamedTuple
 
@@ -20,7 +19,8 @@ from jaxlib.mlir import ir
 from ..ir.bounds import trip_count
 from .device import Device
 from .flops import bytes_of, elements_of
-from .fusion import FusedKernel, Node, kernels_of
+from .fusion import kernels_of
+from .node import FusedKernel, Node
 from .rates import Rates
 
 COMPILE_KERNEL_NS = 14e6
@@ -60,14 +60,6 @@ class Price(NamedTuple):
 
 UNKNOWN = Price(nan, 1, 0.0, 0.0)
 """The price of a kernel of which the model knows none."""
-
-
-def total_of(prices: Iterable[Price]) -> Price:
-    """The sum of prices."""
-    total = Price()
-    for price in prices:
-        total = total.plus(price)
-    return total
 
 
 class Model(ABC):
@@ -138,7 +130,7 @@ class Model(ABC):
 
 def _bytes(kernel: FusedKernel) -> float:
     root = kernel.root
-    written = sum(bytes_of(value.type) for value in root.op.results)
+    written = sum(bytes_of(value.type) for value in root.results)
     if root.name in _UPDATES and _is_overwritten(root.operands[0]):
         written = bytes_of(root.operands[_UPDATES[root.name]].type)
     read = sum(count * width_of(value) for value, count in kernel.reads.items() if count > 1)
@@ -165,7 +157,7 @@ def width_of(value: ir.Value) -> float:
 
 def _is_static(node: Node) -> bool:
     """Whether `node` reads and computes tensors of static shapes, not empty ones, only."""
-    kinds = [value.type for value in (*node.operands, *node.op.results)]
+    kinds = [value.type for value in (*node.operands, *node.results)]
     if node.name in ("while", "if", "case"):
         return True
     if not all(isinstance(t, ir.RankedTensorType) and t.has_static_shape for t in kinds):

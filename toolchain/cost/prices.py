@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
 from .device import Device
 from .fusion import kernels_of
+from .node import FusedKernel, Node
 from .on_accelerator import OnGpu, OnTpu
 from .on_cpu import OnCpu
 from .price import Model, Price
@@ -16,17 +18,44 @@ from .rates import Rates
 _MODELS: dict[str, type[Model]] = {model.kind: model for model in (OnCpu, OnGpu, OnTpu)}
 
 
-def prices_of(
-    ops: Iterable[ir.OpView],
-    outputs: Sequence[ir.Value],
-    device: Device,
-    rates: Rates,
-    renamed: Mapping[ir.Value, ir.Value] | None = None,
-) -> dict[ir.Value, Price]:
-    """The price of each kernel, by the first value that it stores.
+class Version(NamedTuple):
+    """One of two versions of a part of a block; see `kernels_of` for its attributes."""
 
-    See `kernels_of` for the other arguments.
-    """
+    ops: Iterable[ir.OpView]
+    outputs: Sequence[ir.Value]
+    renamed: Mapping[ir.Value, ir.Value]
+
+
+def price_of(
+    ops: Iterable[ir.OpView], outputs: Sequence[ir.Value], device: Device, rates: Rates
+) -> Price:
+    """The price of the kernels that compute `outputs` with `ops`."""
     model = _MODELS[device.kind](device, rates)
-    kernels = kernels_of(ops, outputs, renamed, kind=device.kind)
-    return {kernel.root.op.results[0]: model.price(kernel) for kernel in kernels}
+    return _total(model, kernels_of(ops, outputs, kind=device.kind))
+
+
+def prices_of_versions(
+    before: Version, after: Version, device: Device, rates: Rates
+) -> tuple[Price, Price]:
+    """The prices of the kernels that only one of two versions has."""
+    model = _MODELS[device.kind](device, rates)
+    nodes: dict[ir.OpView, Node] = {}
+    old, new = (_kernels(version, device.kind, nodes) for version in (before, after))
+    same = {key for key, kernel in new.items() if key in old and old[key].is_like(kernel)}
+    own = ([kernels[key] for key in kernels if key not in same] for kernels in (old, new))
+    removed, added = (_total(model, kernels) for kernels in own)
+    return removed, added
+
+
+def _kernels(
+    version: Version, kind: str, nodes: dict[ir.OpView, Node]
+) -> dict[ir.Value, FusedKernel]:
+    """The kernels by the first value that each stores."""
+    return {kernel.root.key: kernel for kernel in kernels_of(*version, kind=kind, nodes=nodes)}
+
+
+def _total(model: Model, kernels: Iterable[FusedKernel]) -> Price:
+    total = Price()
+    for kernel in kernels:
+        total = total.plus(model.price(kernel))
+    return total

@@ -7,7 +7,7 @@ more than it costs to compile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 from typing import TYPE_CHECKING
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from ..cost.fusion import is_fusible
-from ..cost.price import UNKNOWN_TRIPS, Price, total_of
-from ..cost.prices import prices_of
+from ..cost.price import UNKNOWN_TRIPS, Price
+from ..cost.prices import Version, prices_of_versions
 from ..ir.bounds import trip_count
 from .cone import dying
 from .remarks import is_collecting, remark
+from .signature import Signature, signature_of
 
 if TYPE_CHECKING:
     from .rule import PassContext, Rule
@@ -74,25 +75,69 @@ class Verdict:
         return ", ".join([" ".join(parts[:2]), *parts[2:]])
 
 
-def decide(
-    rule: Rule,
-    op: ir.OpView,
-    values: Sequence[ir.Value],
-    built: Sequence[ir.OpView],
-    context: PassContext,
-) -> float:
-    """The seconds that a rewrite saves in `context.calls` runs; 0.0 if it does not pay.
+class Gate:
+    """What rewrites save, in one run of a pass.
 
-    A remark says so. Rewrites without a price save `inf`.
+    Args:
+        context: of the pass.
+        is_guarded: whether a rewrite may be refused for other reasons than its price.
     """
-    if not rule.priced or context.always:
-        return inf
-    verdict = judge(op, values, built, context)
-    saved = verdict.saved_in(context.calls) if verdict.is_faster else 0.0
-    if saved <= 0 and is_collecting():
-        reason = f", which {context.calls:,} runs do not save" if verdict.is_faster else ""
-        remark(rule.name, "missed", op.location, f"declined: {verdict}{reason}")
-    return max(saved, 0.0)
+
+    def __init__(self, context: PassContext, is_guarded: bool) -> None:
+        self._context = context
+        self._known: dict[tuple[str, Signature], float] = {}
+        self._asked: set[Signature] = set()
+        self._remembers = not is_guarded and not context.always
+
+    def signature(self, op: ir.OpView) -> Signature | None:
+        """The signature of `op`, if a rewrite of an op of its types was priced before."""
+        if not self._asked or _types(op) not in self._asked or not self._is_remembering():
+            return None
+        return _signature(op)
+
+    def _is_remembering(self) -> bool:
+        return self._remembers and not is_collecting()  # a remark says what was compared
+
+    def known(self, rule: Rule, signature: Signature | None) -> float | None:
+        """What `decide` returned for the rule on another op of this signature."""
+        return None if signature is None else self._known.get((rule.name, signature))
+
+    def decide(
+        self,
+        rule: Rule,
+        op: ir.OpView,
+        values: Sequence[ir.Value],
+        built: Sequence[ir.OpView],
+        signature: Signature | None,
+    ) -> float:
+        """The seconds that a rewrite saves in `context.calls` runs; 0.0 if it does not pay.
+
+        A remark says so. Rewrites without a price save `inf`.
+        """
+        context = self._context
+        if not rule.priced or context.always:
+            return inf
+        if signature is None and self._is_remembering():
+            self._asked.add(_types(op))
+            signature = _signature(op, set(built))
+        verdict = judge(op, values, built, context)
+        saved = verdict.saved_in(context.calls) if verdict.is_faster else 0.0
+        if saved <= 0 and is_collecting():
+            reason = f", which {context.calls:,} runs do not save" if verdict.is_faster else ""
+            remark(rule.name, "missed", op.location, f"declined: {verdict}{reason}")
+        saved = max(saved, 0.0)
+        if signature is not None:
+            self._known[rule.name, signature] = saved
+        return saved
+
+
+def _types(op: ir.OpView) -> Signature:
+    return type(op), op.operands[0].type, op.results[0].type
+
+
+def _signature(op: ir.OpView, built: Collection[ir.OpView] = ()) -> Signature | None:
+    found = signature_of(op, built)
+    return None if found is None else (_times(op), *found)
 
 
 def judge(
@@ -108,17 +153,15 @@ def judge(
     renamed = dict(zip(op.results, values, strict=True))
     inside = before.keys() | own
     outputs = [v for each in before.values() for v in each.results if _is_read(v, inside)]
-    device, rates = context.device, context.rates
-    times = _times(op)
-    old_kernels = prices_of(before.values(), outputs, device, rates)
     kept = [v for v in outputs if v in renamed or v.owner.results[0] in around]
-    new_kernels = prices_of(after.values(), kept, device, rates, renamed)
-    same = [key for key, price in new_kernels.items() if old_kernels.get(key) == price]
-    for key in same:
-        del old_kernels[key], new_kernels[key]
-    old = _scaled(total_of(old_kernels.values()), times)
-    new = _scaled(total_of(new_kernels.values()), times)
-    return Verdict(old, new, device.name)
+    old, new = prices_of_versions(
+        Version(before.values(), outputs, {}),
+        Version(after.values(), kept, renamed),
+        context.device,
+        context.rates,
+    )
+    times = _times(op)
+    return Verdict(_scaled(old, times), _scaled(new, times), context.device.name)
 
 
 def _is_read(value: ir.Value, inside: Iterable[ir.Value]) -> bool:

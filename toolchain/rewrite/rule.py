@@ -19,6 +19,7 @@ from jaxlib.mlir import ir
 from ..cost.device import Device, device_of
 from ..cost.rates import Rates, rates_of
 from ..errors import JxcError, UsageError
+from ..ir import has_regions
 from .former_names import warn_renamed
 from .remarks import NoMatch
 
@@ -328,3 +329,46 @@ def checked_result(returned: RuleResult, op: ir.OpView) -> list[ir.Value]:
             f"{op.operation.name} has {', '.join(map(str, expected))}"
         )
     return values
+
+
+_GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
+
+
+class RulesByOp:
+    """The rules to try on an op, by its class and by the classes of its operands' producers.
+
+    It does not depend on the module, and serves many runs.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = rules
+        self._by_name: dict[str, list[Rule]] = {}
+        for each in rules:
+            for root in each.roots:
+                self._by_name.setdefault(root, []).append(each)
+        self._by_producers: dict[tuple[type, frozenset[type]], list[Rule]] = {}
+        self._wanted: dict[type, bool] = {}
+
+    def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
+        """The ops to visit: those for whose class there are rules, and those with regions."""
+        for op in {type(op): op for op in ops}.values():
+            if type(op) not in self._wanted:
+                is_root = getattr(op, "OPERATION_NAME", "") in self._by_name
+                self._wanted[type(op)] = is_root or type(op) in _GENERIC or has_regions(op)
+        wanted = self._wanted
+        return [op for op in ops if wanted[type(op)]]
+
+    def of(self, op: ir.OpView) -> Sequence[Rule]:
+        """The rules to try on `op`, in order."""
+        tried = self._by_name.get(getattr(op, "OPERATION_NAME", ""))
+        if tried is None:
+            return ()
+        producers = frozenset([type(value.owner) for value in op.operands])
+        key = type(op), producers
+        if key not in self._by_producers:
+            self._by_producers[key] = [
+                each
+                for each in tried
+                if each.producer is None or not each.producer.isdisjoint(producers)
+            ]
+        return self._by_producers[key]

@@ -34,11 +34,12 @@ from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
-from .gate import decide
+from .gate import Gate
 from .live_ops import Handle, LiveOps
 from .recording import current_recorder
 from .remarks import NoMatch, is_collecting, remark
-from .rule import PassContext, Rule, RuleCount, checked_result
+from .rule import PassContext, Rule, RuleCount, RulesByOp, checked_result
+from .signature import Signature
 from .visit import begin_visit, end_visits
 
 REWRITES_PER_OP = 16
@@ -91,6 +92,7 @@ class Worklist:
         self._context = context
         self._rules = rules
         self._guard = guard
+        self._gate = Gate(context, is_guarded=guard is not None)
         self._observer = current_observer()
         self._recorder = current_recorder()
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
@@ -200,24 +202,32 @@ class Worklist:
         Each is erased before the next is built: rules count the users of operands.
         """
         left = list(rules)
+        signature = self._gate.signature(op)
         while left:
             best, most, made = None, 0.0, None
             for rule in left:
                 if best is not None and not rule.priced:
                     continue
                 self._discard(made)
-                made = self._proposed(rule, op)
-                saved = 0.0 if made is None else self._saved(made, op)
+                made = None
+                saved = self._gate.known(rule, signature)
+                if saved is None:
+                    made = self._proposed(rule, op)
+                    saved = None if made is None else self._saved(made, op, signature)
+                if saved is None:
+                    continue
+                if not saved:
+                    self._declined.append(self._live.handle(op))
                 if saved > most:
                     best, most = rule, saved
                 if saved == inf:
                     break
-            if made is not None and made.rule != best:
-                self._discard(made)
-                made = None
             if best is None:
+                self._discard(made)
                 return None
-            made = made or self._proposed(best, op)
+            if made is None or made.rule != best:
+                self._discard(made)
+                made = self._proposed(best, op)
             if made is not None and self._is_carried_out(best, op):
                 self._has_paid |= best.priced
                 return made
@@ -233,15 +243,12 @@ class Worklist:
         self._live.register()
         return _Proposal(rule, values, self._keeping_effects(op), self._built_for(values))
 
-    def _saved(self, made: _Proposal, op: ir.OpView) -> float:
-        """What a rewrite saves, see `decide`; 0.0 if it does not pay or adds communication."""
+    def _saved(self, made: _Proposal, op: ir.OpView, signature: Signature | None) -> float:
+        """What a rewrite saves, see `Gate.decide`; 0.0 if it adds communication."""
         new = [each[0] for each in made.built]
         if self._guard is not None and not self._guard.allows(op, made.values, new):
             return 0.0
-        saved = decide(made.rule, op, made.values, new, self._context)
-        if not saved:
-            self._declined.append(self._live.handle(op))
-        return saved
+        return self._gate.decide(made.rule, op, made.values, new, signature)
 
     def _discard(self, made: _Proposal | None) -> None:
         """Erase what a rule built, if it built anything."""
@@ -342,49 +349,6 @@ class Worklist:
         )
         error.add_note(f"last: {_rewrite_at(*self._recent[-1])}")
         raise error
-
-
-_GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
-
-
-class RulesByOp:
-    """The rules to try on an op, by its class and by the classes of its operands' producers.
-
-    It does not depend on the module, and serves many runs.
-    """
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self.rules = rules
-        self._by_name: dict[str, list[Rule]] = {}
-        for each in rules:
-            for root in each.roots:
-                self._by_name.setdefault(root, []).append(each)
-        self._by_producers: dict[tuple[type, frozenset[type]], list[Rule]] = {}
-        self._wanted: dict[type, bool] = {}
-
-    def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
-        """The ops to visit: those for whose class there are rules, and those with regions."""
-        for op in {type(op): op for op in ops}.values():
-            if type(op) not in self._wanted:
-                is_root = getattr(op, "OPERATION_NAME", "") in self._by_name
-                self._wanted[type(op)] = is_root or type(op) in _GENERIC or has_regions(op)
-        wanted = self._wanted
-        return [op for op in ops if wanted[type(op)]]
-
-    def of(self, op: ir.OpView) -> Sequence[Rule]:
-        """The rules to try on `op`, in order."""
-        tried = self._by_name.get(getattr(op, "OPERATION_NAME", ""))
-        if tried is None:
-            return ()
-        producers = frozenset([type(value.owner) for value in op.operands])
-        key = type(op), producers
-        if key not in self._by_producers:
-            self._by_producers[key] = [
-                each
-                for each in tried
-                if each.producer is None or not each.producer.isdisjoint(producers)
-            ]
-        return self._by_producers[key]
 
 
 def _users(op: ir.OpView, depth: int) -> list[ir.OpView]:

@@ -1,0 +1,89 @@
+"""The signature of an op: equal for two ops that the prices of a rewrite do not tell apart.
+
+It has the ops around it, their types and attributes, and how they are connected. Programs repeat
+their layers, so that most rewrites are priced once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from jaxlib.mlir import ir
+
+from ..cost.fusion import is_fusible
+from ..ir import has_regions
+
+_USERS, _PRODUCERS = 4, 8  # how many of them have a part in a signature
+_WITH_BRANCHES = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case", "func.call"})
+_NOTHING: frozenset[ir.OpView] = frozenset()
+
+Signature = tuple[object, ...]
+
+
+def signature_of(op: ir.OpView, ignored: Collection[ir.OpView] = _NOTHING) -> Signature | None:
+    """The signature of `op`; None if ops around it have branches or loops.
+
+    Args:
+        op: the op.
+        ignored: ops that are not part of the program.
+    """
+    members = _around(op, ignored)
+    numbers: dict[ir.Value, int] = {}
+    parts: list[object] = []
+    for member in members:
+        name = member.operation.name
+        if name in _WITH_BRANCHES:
+            return None
+        parts.append(name)
+        for value in member.results:
+            numbers[value] = len(numbers)
+            parts.append(value.type)
+        if name == "stablehlo.constant":
+            continue
+        parts += member.operation.attributes.items()
+        if has_regions(member):
+            parts += [each.operation.name for each in member.regions[0].blocks[0].operations]
+        parts.append(_is_read(member, members, ignored))
+    for member in members:
+        for value in member.operands:
+            if value not in numbers:
+                numbers[value] = len(numbers)
+                parts += [value.type, isinstance(value.owner, ir.Block)]
+            parts.append(numbers[value])
+    return tuple(parts)
+
+
+def _around(op: ir.OpView, ignored: Collection[ir.OpView]) -> dict[ir.OpView, None]:
+    """`op`, the ops that read it and may share a kernel with it, and the producers of all."""
+    block = op.operation.block
+    found: dict[ir.OpView, None] = {op: None}
+    pending = list(op.results)
+    for value in pending:
+        for use in value.uses:
+            user = use.owner
+            if user in found or user in ignored or len(found) > _USERS:
+                continue
+            if user.operation.block == block and is_fusible(user):
+                found[user] = None
+                pending += user.results
+    most = len(found) + _PRODUCERS
+    pending = [value for member in found for value in member.operands]
+    for value in pending:
+        owner = value.owner
+        if owner in found or isinstance(owner, ir.Block) or owner.operation.block != block:
+            continue
+        if len(found) >= most:
+            break
+        found[owner] = None
+        pending += owner.operands
+    return found
+
+
+def _is_read(op: ir.OpView, members: Collection[ir.OpView], ignored: Collection[ir.OpView]) -> bool:
+    """Whether an op that is no member reads a result of `op`."""
+    for value in op.results:
+        for use in value.uses:
+            user = use.owner
+            if user not in members and user not in ignored:
+                return True
+    return False
