@@ -23,7 +23,7 @@ _COLLECTIVES = (hlo.AllReduceOp, hlo.AllGatherOp)
 _PRODUCERS_SEEN = 8  # of an operand that no iteration changes
 
 
-@rule(reassociates)
+@rule(reassociates, needs=_COLLECTIVES)
 def all_reduce_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
     """while(.. c = c + psum(x) ..) -> while(.. s = s + x ..), c + psum(s): one all-reduce.
 
@@ -70,7 +70,7 @@ def _locally(
     return list(made.results)
 
 
-@rule(reassociates)
+@rule(reassociates, needs=_COLLECTIVES)
 def all_reduced_rows_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
     """while(.. y[i] = psum(x_i) ..) -> while(.. y[i] = x_i ..), psum(y), for small rows."""
     if not _has_collective(op) or (loop := CountedLoop.of(op)) is None:
@@ -91,7 +91,7 @@ def all_reduced_rows_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
     return results
 
 
-@rule(reassociates, targets=("gpu", "tpu"))
+@rule(reassociates, targets=("gpu", "tpu"), needs=_COLLECTIVES)
 def collective_before_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. psum(x) ..) -> y = psum(x); while(.. y ..), for x from outside; all_gather too.
 

@@ -15,7 +15,7 @@ from .._shared.region import copy_regions
 from .reduced import AllReduced, add_terms, all_reduce, all_reduced, signed_terms
 
 
-@rule(reassociates)
+@rule(reassociates, needs=(hlo.AllReduceOp,))
 def sum_of_all_reduces(op: hlo.AddOp | hlo.SubtractOp) -> ir.Value | None:
     """psum(x) * a + y - psum(z) / b -> psum(x * a - z / b) + y, over the same devices.
 

@@ -75,10 +75,10 @@ def run_pipeline(
     with _no_collection():
         for index, step in enumerate(pipeline.steps):
             try:
-                roots = step.python.roots if step.python and not step.options else None
-                if roots is not None and names is None:
-                    names = op_names(module)
-                is_idle = roots is not None and names is not None and names.isdisjoint(roots)
+                is_idle = False
+                if step.python is not None and step.python.rules and not step.options:
+                    names = op_names(module) if names is None else names
+                    is_idle = not any(rule.may_fire(names) for rule in step.python.rules)
                 done = _run_step(step, module, context, instruments, is_idle=is_idle)
                 is_of_rules = step.python is not None and step.python.roots is not None
                 may_differ = not is_of_rules or any(count.hits for count in done.rules)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import Any, Protocol, TypeAlias
@@ -158,6 +158,7 @@ class Rule:
         priced: whether it is carried out only if it pays, see `gate`.
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
+        needs: the op classes of which the module must hold one; None for any.
         parts: what else it is made of: functions and texts, by which results are cached.
     """
 
@@ -169,6 +170,7 @@ class Rule:
     targets: tuple[str, ...] | None
     wants_context: bool
     producer: frozenset[type] | None = None
+    needs: frozenset[type] | None = None
     by_rates: bool = False
     priced: bool = False
     parts: tuple[Any, ...] = ()
@@ -185,6 +187,15 @@ class Rule:
         targets = f", on {', '.join(self.targets)}" if self.targets else ""
         return f"{self.contract}{promise}{targets}"
 
+    def may_fire(self, names: Collection[str]) -> bool:
+        """Whether it may apply in a module whose ops have these names."""
+        if self.roots and not any(root in names for root in self.roots):
+            return False
+        return all(
+            kinds is None or any(getattr(kind, "OPERATION_NAME", "") in names for kind in kinds)
+            for kinds in (self.producer, self.needs)
+        )
+
     def __call__(self, *args: Any) -> RuleResult:
         return self.function(*args)
 
@@ -198,6 +209,7 @@ def rule(
     assumes: str | None = None,
     targets: Sequence[str] | None = None,
     producer: type | Sequence[type] | None = None,
+    needs: Sequence[type] | None = None,
     by_rates: bool = False,
     priced: bool = False,
     of: type | Sequence[type] | None = None,
@@ -225,6 +237,7 @@ def rule(
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
         producer: an op class, or several: the rule is tried only if one of them produces an
             operand. This is for speed: other ops of the root are skipped early.
+        needs: op classes: the rule is tried only in modules with an op of one of them, for speed.
         by_rates: the rule decides by `context.rates`. It is also tried on targets beside `targets`
             that `jxc calibrate` measured.
         priced: carry it out only if it pays: its function does not decide that.
@@ -252,6 +265,7 @@ def rule(
             targets=None if targets is None else tuple(targets),
             wants_context=len(inspect.signature(function).parameters) > 1,
             producer=None if producers is None else frozenset(producers),
+            needs=None if needs is None else frozenset(needs),
             by_rates=by_rates,
             priced=priced,
         )

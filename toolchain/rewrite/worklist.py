@@ -208,14 +208,13 @@ class Worklist:
             for rule in left:
                 if best is not None and not rule.priced:
                     continue
-                self._discard(made)
-                made = None
-                saved = self._gate.known(rule, signature)
+                if made is not None:
+                    self._discard(made)
+                made, saved = None, self._gate.known(rule, signature)
                 if saved is None:
-                    made = self._proposed(rule, op)
-                    saved = None if made is None else self._saved(made, op, signature)
-                if saved is None:
-                    continue
+                    if (made := self._proposed(rule, op)) is None:
+                        continue
+                    saved = self._saved(made, op, signature)
                 if not saved:
                     self._declined.append(self._live.handle(op))
                 if saved > most:
