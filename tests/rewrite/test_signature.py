@@ -62,3 +62,20 @@ def test_signatures_tell_surroundings_apart():
     found = _signatures(_layers(12))
     assert found[6] == found[7]
     assert len({found[0], found[1], found[6]}) == 3
+
+
+def test_ops_without_operands_or_results_have_a_signature():
+    text = """func.func @main(%x: tensor<1100xf32>) -> (tensor<1100xf32>, tensor<4xi32>) {
+      %y = stablehlo.sine %x : tensor<1100xf32>
+      %n = stablehlo.create_token : !stablehlo.token
+      %i = stablehlo.iota dim = 0 : tensor<4xi32>
+      return %y, %i : tensor<1100xf32>, tensor<4xi32>
+    }"""
+    module = read_module(text, make_context())
+    run_pipeline(module, make_pipeline("elementary"), PassContext("cpu"))
+    with patch.object(gate, "_types", side_effect=gate._types) as types:
+        made = gate.Gate(PassContext("cpu"), is_guarded=False)
+        made._asked.add(())
+        for op in walk(module.operation):
+            made.signature(op)
+    assert types.call_count > 3
