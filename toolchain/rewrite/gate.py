@@ -132,7 +132,7 @@ class Gate:
 
 
 def _types(op: ir.OpView) -> Signature:
-    return type(op), op.operands[0].type, op.results[0].type
+    return type(op), *(value.type for value in (*op.operands, *op.results))
 
 
 def _signature(op: ir.OpView, built: Collection[ir.OpView] = ()) -> Signature | None:
