@@ -47,7 +47,7 @@ LONGEST_BODY = 8
 """The most ops in an unrolled body. Max pooling's derivative along a direction has 3."""
 
 
-@rule(exact, targets=("cpu",), producer=hlo.PadOp)
+@rule(exact, producer=hlo.PadOp, priced=True)
 def window_of_dilated_to_broadcast(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """Sums of pad(x) -> init + x, broadcast, if each window holds one element of x.
 

@@ -280,6 +280,8 @@ class _Graph:
         key = owner.key
         if node.key in kernel.scattered or takes_columns(node):
             kernel.scattered.add(key)
+        if node.name == "broadcast_in_dim" and key not in self._in_library:
+            needed = wanted / _repeated_at_once(node)
         known = kernel.demand.get(key, 0)
         kernel.demand[key] = known + needed if node.name in _SHIFTING else max(known, needed)
 
@@ -295,6 +297,16 @@ class _Graph:
         if len(inside) == 1:
             return [root]
         return [node for node in reversed(self.order) if node.key in inside]
+
+
+def _repeated_at_once(node: Node) -> int:
+    """How many adjacent elements of a broadcast are one element of its operand."""
+    count, kept = 1, set(node.op.broadcast_dimensions)
+    for dim in reversed(range(len(node.shape))):
+        if dim in kept:
+            break
+        count *= node.shape[dim]
+    return count
 
 
 def _read_of(node: Node, value: ir.Value, wanted: float) -> float:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MARGIN = 1.1
 """How many times longer the original ops must take. Prices are estimates."""
 
+LESS_MARGIN = 1.03
+"""The same where the new ops compile faster: most of what is priced is then the same ops."""
+
 LEAST_SAVED = 0.5e-6
 """The least seconds that a rewrite must save in one run: prices do not tell less apart."""
 
@@ -51,9 +54,11 @@ class Verdict:
 
     @property
     def is_faster(self) -> bool:
-        """Whether the run time falls by `MARGIN` and `LEAST_SAVED`."""
+        """Whether the run time falls by the margin and `LEAST_SAVED`."""
         old, new = self.before.seconds, self.after.seconds
-        return old >= MARGIN * new and old - new >= LEAST_SAVED
+        is_simpler = self.after.compile_seconds < self.before.compile_seconds
+        margin = LESS_MARGIN if is_simpler else MARGIN
+        return old >= margin * new and old - new >= LEAST_SAVED
 
     def saved_in(self, calls: int) -> float:
         """The seconds that it saves in so many runs, less those to compile."""

@@ -28,13 +28,13 @@ func.func @disjoint_select_and_scatter_to_compare(%x: tensor<2x4x3xf32>, %dy: te
   return %dx : tensor<2x4x3xf32>
 }
 
-// A window along the last dimension: its blocks would be interleaved element by element.
+// A window of three along the last dimension: its blocks would be interleaved element by element.
 // CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(
 // CHECK-NOT: stablehlo.iota
 // CHECK: return
-func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(%x: tensor<2x4xf32>, %dy: tensor<2x2xf32>) -> tensor<2x4xf32> {
+func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(%x: tensor<2x6xf32>, %dy: tensor<2x2xf32>) -> tensor<2x6xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 3>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
@@ -42,8 +42,8 @@ func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(%x: tensor<
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
-  }) : (tensor<2x4xf32>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x4xf32>
-  return %dx : tensor<2x4xf32>
+  }) : (tensor<2x6xf32>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x6xf32>
+  return %dx : tensor<2x6xf32>
 }
 
 // -----

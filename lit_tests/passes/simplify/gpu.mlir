@@ -37,28 +37,6 @@ func.func @slice_of_reshape_not_on_gpu(%x: tensor<6x4x1xf32>) -> tensor<6x3xf32>
   return %r : tensor<6x3xf32>
 }
 
-// CHECK-LABEL: func.func @if_same_results_not_on_gpu(
-// CHECK: %[[R:[a-z0-9_]+]]:2 = "stablehlo.if"
-// CHECK: return %[[R]]#0, %[[R]]#1
-func.func @if_same_results_not_on_gpu(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %r:2 = "stablehlo.if"(%p) ({
-    %a = stablehlo.sine %x : tensor<4xf32>
-    stablehlo.return %x, %a : tensor<4xf32>, tensor<4xf32>
-  }, {
-    stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
-  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
-  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
-}
-
-// CHECK-LABEL: func.func @add_of_negate_not_on_gpu(
-// CHECK: stablehlo.negate
-// CHECK-NEXT: stablehlo.add
-func.func @add_of_negate_not_on_gpu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.negate %y : tensor<4xf32>
-  %r = stablehlo.add %x, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // CHECK-LABEL: func.func @gather_of_affine_indices_not_on_gpu(
 // CHECK: stablehlo.gather
 func.func @gather_of_affine_indices_not_on_gpu(%x: tensor<8xf32>) -> tensor<3xf32> {

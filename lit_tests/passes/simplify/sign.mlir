@@ -70,42 +70,6 @@ func.func @divide_by_minus_one_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi3
   return %r : tensor<4xi32>
 }
 
-// CHECK-LABEL: func.func @multiply_of_negate(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
-// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-3.000000e+00>
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[C]]
-// CHECK-NEXT: return %[[R]]
-func.func @multiply_of_negate(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
-  %a = stablehlo.negate %x : tensor<4xf32>
-  %r = stablehlo.multiply %c, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// CHECK-LABEL: func.func @multiply_of_negate_of_the_least(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
-// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-2147483648>
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[C]]
-// CHECK-NEXT: return %[[R]]
-func.func @multiply_of_negate_of_the_least(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<-2147483648> : tensor<4xi32>
-  %a = stablehlo.negate %x : tensor<4xi32>
-  %r = stablehlo.multiply %a, %c : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// Neither factor is a constant.
-// CHECK-LABEL: func.func @multiply_of_negate_not_by_a_variable(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
-// CHECK: stablehlo.negate
-// CHECK-NEXT: stablehlo.multiply
-func.func @multiply_of_negate_not_by_a_variable(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.negate %x : tensor<4xf32>
-  %r = stablehlo.multiply %a, %y : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // CHECK-LABEL: func.func @negate_of_multiply(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-5.000000e-01>

@@ -1,15 +1,6 @@
 // Rules that cost cycles on TPU are off there; their docstrings say where.
 // RUN: %jxc opt %s -p simplify --target tpu | FileCheck %s
 
-// CHECK-LABEL: func.func @select_to_convert_not_on_tpu(
-// CHECK: stablehlo.select
-func.func @select_to_convert_not_on_tpu(%p: tensor<4xi1>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %z = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %r = stablehlo.select %p, %c, %z : tensor<4xi1>, tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // CHECK-LABEL: func.func @slice_of_reshape_not_on_tpu(
 // CHECK: stablehlo.reshape
 // CHECK-NEXT: stablehlo.slice
@@ -34,28 +25,6 @@ func.func @gather_of_affine_indices_not_on_tpu(%x: tensor<8xf32>) -> tensor<3xf3
   %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
-}
-
-// CHECK-LABEL: func.func @reduce_window_of_one_not_on_tpu(
-// CHECK: stablehlo.reduce_window
-func.func @reduce_window_of_one_not_on_tpu(%x: tensor<4x6xf32>) -> tensor<4x3xf32> {
-  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %r = "stablehlo.reduce_window"(%x, %c) ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.maximum %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) {window_dimensions = array<i64: 1, 1>, window_strides = array<i64: 1, 2>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x3xf32>
-  return %r : tensor<4x3xf32>
-}
-
-// CHECK-LABEL: func.func @multiply_of_negate_not_on_tpu(
-// CHECK: stablehlo.negate
-// CHECK-NEXT: stablehlo.multiply
-func.func @multiply_of_negate_not_on_tpu(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
-  %a = stablehlo.negate %x : tensor<4xf32>
-  %r = stablehlo.multiply %c, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
 }
 
 // The other rules are tried.
