@@ -1,6 +1,6 @@
 """The roofline of a CPU: the speeds of memory, caches, arithmetic, and kernel launches.
 
-Reports draw the roofline of this machine with these rates; no rule decides by them.
+Reports draw the roofline of this machine with these rates, and the prices of rewrites use some.
 `jxc calibrate` measures them. `benchmarks/roofline.py` compares predictions with measurements.
 """
 
