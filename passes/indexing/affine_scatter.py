@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence
 from jxc.ir.values import element_type, is_integer, shape_of, static_shape
-from jxc.rewrite import exact, rule
+from jxc.rewrite import PassContext, exact, rule
 
 from ..simplify.gather import component_of
 
@@ -57,17 +57,20 @@ _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
 @rule(exact)
-def block_scatter_to_update(op: hlo.ScatterOp) -> ir.Value | None:
+def block_scatter_to_update(op: hlo.ScatterOp, context: PassContext) -> ir.Value | None:
     """scatter(x, affine indices, u) -> dynamic_update_slice(x, f(slice(x), u)).
 
     f is one op, or u itself. Each dimension of x is indexed by one dimension of u in steps of 1 or
-    -1, or at one index, all in bounds.
+    -1, or at one index, all in bounds. No dimension of x is split over devices.
     """
+    x = op.inputs[0]
+    if any(context.parts(x, dim) > 1 for dim in range(len(shape_of(x)))):
+        return None
     combine = combination(op)
     axes = None if combine is None else _axes_of(op)
     if combine is None or axes is None or not _is_block(axes):
         return None
-    return _with_block(op.inputs[0], _arranged(op.updates[0], axes), axes, combine)
+    return _with_block(x, _arranged(op.updates[0], axes), axes, combine)
 
 
 @rule(exact, priced=True)

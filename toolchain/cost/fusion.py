@@ -305,7 +305,7 @@ def _repeated_at_once(node: Node) -> int:
     for dim in reversed(range(len(node.shape))):
         if dim in kept:
             break
-        count *= node.shape[dim]
+        count *= max(node.shape[dim], 1)
     return count
 
 

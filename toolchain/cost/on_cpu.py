@@ -110,7 +110,7 @@ class OnCpu(Model):
                 last = _last(node)
                 each *= ceil(last / _LANES) * _LANES / last
                 one_core += wanted / last * self.rates[cpu.ROW_OP]
-            if is_library and node is root and node.name == "broadcast_in_dim":
+            if is_library and node is root and _is_wide_broadcast(node):
                 each = self.rates[cpu.ROW_BROADCAST]
             one_core += each * wanted
             flops += wanted * (node.name in _COUNTED)
