@@ -20,8 +20,16 @@ from .._shared.signed_zero import plus_zero
 from .hits import Hit, hit_of
 from .one_hot import is_row
 
+_LEAST_CLASSES = 8
+"""The least extent along which a one-hot vector is summed by index.
 
-@rule(reassociates, producer=(hlo.ScatterOp, hlo.PadOp, *ELEMENTWISE), priced=True)
+No price expresses what it saves on GPU and TPU: without the sum, XLA fuses what computes the
+gradient with its users. 1000 to 32000 classes gained 1.5 to 1.75 on H100 and 1.15 to 1.5 on v5e, by
+estimates. CPU: 1.0 to 4.
+"""
+
+
+@rule(reassociates, producer=(hlo.ScatterOp, hlo.PadOp, *ELEMENTWISE))
 def sum_of_one_hot(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(select(iota == i, x, c)) -> x + (n - 1) * c where 0 <= i < n, else n * c.
 
@@ -35,6 +43,8 @@ def sum_of_one_hot(op: hlo.ReduceOp) -> ir.Value | None:
     if shape is None or 0 in shape or not isinstance(element_type(wide), _SUMMED):
         return None
     for dim in reversed(list(op.dimensions)):
+        if shape[dim] < _LEAST_CLASSES:
+            continue
         hit = hit_of(wide, dim)
         if hit is not None and hit.position is not None and _is_summed(hit, shape[dim], wide):
             total = _total(hit, shape[dim])
