@@ -44,11 +44,11 @@ func.func @product_of_repeated_on_the_left(%p: tensor<2x8x3x64xf32>, %v: tensor<
 // CHECK-LABEL: func.func @product_of_repeated_not_many_rows(
 // CHECK: stablehlo.broadcast_in_dim
 // CHECK: stablehlo.dot_general %arg0, %{{.*}}, batching_dims = [0, 1] x [0, 1]
-func.func @product_of_repeated_not_many_rows(%q: tensor<2x8x32x16xf32>, %k: tensor<2x2x64x16xf32>) -> tensor<2x8x32x64xf32> {
+func.func @product_of_repeated_not_many_rows(%q: tensor<2x8x2048x16xf32>, %k: tensor<2x2x64x16xf32>) -> tensor<2x8x2048x64xf32> {
   %wide = stablehlo.broadcast_in_dim %k, dims = [0, 1, 3, 4] : (tensor<2x2x64x16xf32>) -> tensor<2x2x4x64x16xf32>
   %keys = stablehlo.reshape %wide : (tensor<2x2x4x64x16xf32>) -> tensor<2x8x64x16xf32>
-  %r = stablehlo.dot_general %q, %keys, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : (tensor<2x8x32x16xf32>, tensor<2x8x64x16xf32>) -> tensor<2x8x32x64xf32>
-  return %r : tensor<2x8x32x64xf32>
+  %r = stablehlo.dot_general %q, %keys, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : (tensor<2x8x2048x16xf32>, tensor<2x8x64x16xf32>) -> tensor<2x8x2048x64xf32>
+  return %r : tensor<2x8x2048x64xf32>
 }
 
 // jnp.tile: all keys stand one after the other, several times.
