@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence
 from jxc.ir.values import element_type, is_integer, shape_of, static_shape
-from jxc.rewrite import PassContext, exact, rule
+from jxc.rewrite import PassContext, exact, once_per_visit, rule
 
 from ..simplify.gather import component_of
 
@@ -66,10 +66,9 @@ def block_scatter_to_update(op: hlo.ScatterOp, context: PassContext) -> ir.Value
     x = op.inputs[0]
     if any(context.parts(x, dim) > 1 for dim in range(len(shape_of(x)))):
         return None
-    combine = combination(op)
-    axes = None if combine is None else _axes_of(op)
-    if combine is None or axes is None or not _is_block(axes):
+    if (found := _affine(op)) is None or not _is_block(found[1]):
         return None
+    combine, axes = found
     return _with_block(x, _arranged(op.updates[0], axes), axes, combine)
 
 
@@ -80,11 +79,18 @@ def affine_scatter_to_pad(op: hlo.ScatterOp) -> ir.Value | None:
     f is one op, or u itself. Each dimension of x is indexed by one dimension of u, or at one index,
     all in bounds; the mask is True where the pad puts u.
     """
+    if (found := _affine(op)) is None or _is_block(found[1]):
+        return None
+    combine, axes = found
+    return _with_pad(op.inputs[0], _arranged(op.updates[0], axes), axes, combine)
+
+
+@once_per_visit
+def _affine(op: hlo.ScatterOp) -> tuple[_Combine, list[_ScatteredAxis]] | None:
+    """How a scatter combines, and where its updates lie; None if its indices are not affine."""
     combine = combination(op)
     axes = None if combine is None else _axes_of(op)
-    if combine is None or axes is None or _is_block(axes):
-        return None
-    return _with_pad(op.inputs[0], _arranged(op.updates[0], axes), axes, combine)
+    return None if combine is None or axes is None else (combine, axes)
 
 
 def _is_block(axes: Sequence[_ScatteredAxis]) -> bool:

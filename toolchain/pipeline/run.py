@@ -80,7 +80,7 @@ def run_pipeline(
                     names = op_names(module) if names is None else names
                     is_idle = not any(rule.may_fire(names) for rule in step.python.rules)
                 done = _run_step(step, module, context, instruments, is_idle=is_idle)
-                is_of_rules = step.python is not None and step.python.roots is not None
+                is_of_rules = step.python is not None and step.python.is_of_rules
                 may_differ = not is_of_rules or any(count.hits for count in done.rules)
                 names = None if may_differ else names
                 is_changed |= may_differ and step.python is not None

@@ -6,7 +6,6 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -81,15 +80,13 @@ class Pass:
     adds_results: str = ""
     source: Callable[..., Contract | None] | None = None
 
-    @cached_property
-    def roots(self) -> frozenset[str] | None:
-        """The names of the ops that its rules rewrite; None where any op may be.
+    @property
+    def is_of_rules(self) -> bool:
+        """Whether it only rewrites the ops that its rules name.
 
-        That is so for a pass that is a plain function, and for replacements.
+        A pass that is a plain function, and replacements, may rewrite any op.
         """
-        if not all(rule.roots for rule in self.rules) or not self.rules:
-            return None
-        return frozenset(root for rule in self.rules for root in rule.roots)
+        return bool(self.rules) and all(rule.roots for rule in self.rules)
 
     def __repr__(self) -> str:
         made_of = f", {len(self.rules)} rules" if self.rules else ""

@@ -237,7 +237,8 @@ def rule(
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
         producer: an op class, or several: the rule is tried only if one of them produces an
             operand. This is for speed: other ops of the root are skipped early.
-        needs: op classes: the rule is tried only in modules with an op of one of them, for speed.
+        needs: op classes: the rule applies only in modules with an op of one of them. For speed: a
+            pass none of whose rules may fire is skipped.
         by_rates: the rule decides by `context.rates`. It is also tried on targets beside `targets`
             that `jxc calibrate` measured.
         priced: carry it out only if it pays: its function does not decide that.

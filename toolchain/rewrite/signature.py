@@ -15,12 +15,11 @@ from ..ir import has_regions
 
 _USERS, _PRODUCERS = 4, 8  # how many of them have a part in a signature
 _WITH_BRANCHES = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case", "func.call"})
-_NOTHING: frozenset[ir.OpView] = frozenset()
 
 Signature = tuple[object, ...]
 
 
-def signature_of(op: ir.OpView, ignored: Collection[ir.OpView] = _NOTHING) -> Signature | None:
+def signature_of(op: ir.OpView, ignored: Collection[ir.OpView] = ()) -> Signature | None:
     """The signature of `op`; None if ops around it have branches or loops.
 
     Args:

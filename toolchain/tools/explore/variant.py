@@ -169,7 +169,7 @@ class _Recorder(PassTexts):
 
     def before(self, step: PipelineStep, module: ir.Module) -> None:
         self._index += 1
-        self._has_rules = step.python is not None and step.python.roots is not None
+        self._has_rules = step.python is not None and step.python.is_of_rules
         super().before(step, module)
 
     def after(self, step: PipelineStep, module: ir.Module, report: Any) -> None:
