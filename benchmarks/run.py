@@ -127,9 +127,9 @@ def _process(name: str, contenders: list[str], rotation: int, given: argparse.Na
     ]
     command += [f"--contenders={','.join(contenders)}", f"--rounds={given.rounds}"]
     command += [f"--seconds={given.seconds}"]
-    settings = {
-        k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"
-    }  # plain jax.jit must not run passes
+    # Plain jax.jit must not run passes, and Python keeps the passes' byte code, as a user's does.
+    left_out = {"JXC_PIPELINE", "PYTHONDONTWRITEBYTECODE"}
+    settings = {k: v for k, v in os.environ.items() if k not in left_out}
     return {"model": name} | printed_record(command, settings, given.timeout)
 
 
