@@ -224,3 +224,63 @@ func.func @transpose_of_dot(%x: tensor<60x80xf32>, %y: tensor<80x70xf32>, %u: te
   %s = stablehlo.transpose %b, dims = [1, 0] : (tensor<60x70xf32>) -> tensor<70x60xf32>
   return %r, %s : tensor<70x60xf32>, tensor<70x60xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @gather_of_affine_indices_of_many(
+// CHECK: stablehlo.slice
+// CHECK-NOT: stablehlo.gather
+// CHECK: return
+func.func @gather_of_affine_indices_of_many(%x: tensor<200000xf32>) -> tensor<100000xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<100000x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<200000xf32>, tensor<100000x1xi32>) -> tensor<100000xf32>
+  return %r : tensor<100000xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_of_few(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_of_few(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<3x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// -----
+
+// The gradient of max pooling: XLA walks through each window on its own.
+// CHECK-LABEL: func.func @select_and_scatter_of_many(
+// CHECK-NOT: select_and_scatter
+// CHECK: return
+func.func @select_and_scatter_of_many(%x: tensor<1x57x57x16xf32>, %dy: tensor<1x28x28x16xf32>) -> tensor<1x57x57x16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1x57x57x16xf32>, tensor<1x28x28x16xf32>, tensor<f32>) -> tensor<1x57x57x16xf32>
+  return %dx : tensor<1x57x57x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @select_and_scatter_not_of_few(
+// CHECK: select_and_scatter
+func.func @select_and_scatter_not_of_few(%x: tensor<7xf32>, %dy: tensor<3xf32>) -> tensor<7xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<7xf32>, tensor<3xf32>, tensor<f32>) -> tensor<7xf32>
+  return %dx : tensor<7xf32>
+}

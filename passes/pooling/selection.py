@@ -19,46 +19,38 @@ from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
 from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes._shared.window import WindowAxis, pad, tapped
-from jxc.passes.pooling import cost as cost
-from jxc.rewrite import PassContext, exact, reassociates, rule
+from jxc.rewrite import exact, reassociates, rule
 
 from . import geometry
 
+MOST_SELECTED = 64
+"""The most elements of a window for which comparisons are built: each has code of its own."""
 
-@rule(exact, targets=("cpu", "gpu"))
-def disjoint_select_and_scatter_to_compare(
-    op: hlo.SelectAndScatterOp, context: PassContext
-) -> ir.Value | None:
+
+@rule(exact, priced=True)
+def disjoint_select_and_scatter_to_compare(op: hlo.SelectAndScatterOp) -> ir.Value | None:
     """select_and_scatter(x, y) -> select(tile(selected(x)) == position, tile(y), 0) + init.
 
     For windows that cover the operand without overlap. `selected` is the row-major position within
     the window to which the comparisons lead, in StableHLO's order, also for NaN.
     """
     found = _read(op)
-    if found is None or not cost.blocks_pay(found.axes[-1].stride if found.axes else 1):
+    if found is None:
         return None
     if any(a.window != a.stride or a.out * a.stride != a.size for a in found.axes):
-        return None
-    if not cost.selection_pays(context.target, taps=_taps(found), is_apart=True):
         return None
     return _apart(op, _chosen(op.operand, found), found.axes)
 
 
-@rule(reassociates, targets=("cpu", "gpu"))
-def select_and_scatter_to_compare(
-    op: hlo.SelectAndScatterOp, context: PassContext
-) -> ir.Value | None:
+@rule(reassociates, priced=True)
+def select_and_scatter_to_compare(op: hlo.SelectAndScatterOp) -> ir.Value | None:
     """select_and_scatter(x, y) -> sum over positions p of select(selected(x) == p, y, 0).
 
     `selected` is the row-major position within the window to which the comparisons lead, in
     StableHLO's order, also for NaN. Both it and y are dilated to the shape of x and shifted.
     """
     found = _read(op)
-    if found is None:
-        return None
-    if not cost.selection_pays(context.target, taps=_taps(found), is_apart=False):
-        return None
-    return _summed(op, _chosen(op.operand, found), found.axes)
+    return None if found is None else _summed(op, _chosen(op.operand, found), found.axes)
 
 
 @dataclass(frozen=True)
@@ -77,6 +69,8 @@ def _read(op: hlo.SelectAndScatterOp) -> _Selection | None:
     axes = geometry.read(op, op.operand, op.source)
     if axes is None or any(axis.is_padded for axis in axes):
         return None
+    if prod(axis.window for axis in axes) > MOST_SELECTED:
+        return None
     if not _is_sum(op):
         return None
     (select,) = op.select.blocks
@@ -87,10 +81,6 @@ def _read(op: hlo.SelectAndScatterOp) -> _Selection | None:
     if list(rest[0].operands) != [compare.result] or operands not in (arguments, arguments[::-1]):
         return None
     return _Selection(axes, compare, is_swapped=operands != arguments)
-
-
-def _taps(selection: _Selection) -> int:
-    return prod(axis.window for axis in selection.axes)
 
 
 def _is_sum(op: hlo.SelectAndScatterOp) -> bool:

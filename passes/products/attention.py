@@ -60,7 +60,7 @@ class _Labels(NamedTuple):
 
     Attributes:
         result: the labels of the result's dimensions, None for those of extent 1.
-        values: the labels of V's dimensions.
+        values: the labels of V's dimensions, before it is transposed.
         given: those of the other operand.
     """
 
@@ -91,11 +91,12 @@ def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
         of_matrix = _labels_of_matrix(found.matrix, side, labels, keys)
         if of_matrix is None:
             continue
-        features = shape_of(found.matrix.operands[side])[of_matrix.values.index(_FEATURES)]
+        v = _untransposed(found.matrix.operands[side])
+        features = shape_of(v)[of_matrix.values.index(_FEATURES)]
         if features >= shape[keys]:
             return None
         for attention in _attentions(found.weights, keys):
-            of_result = _labels_of_result(attention, found.matrix.operands[side], labels, keys)
+            of_result = _labels_of_result(attention, v, labels, keys)
             if of_result is None or of_result.values != of_matrix.values:
                 continue
             if _is_before(attention.op, op):
@@ -228,7 +229,22 @@ def _labels_of_matrix(
     is_single = made[side].count(_FEATURES) == 1
     if [label for label in own_free if label is not None] != [labels[keys]] or not is_single:
         return None
-    return _Labels(found, made[side], made[1 - side])
+    values = _labels_before(matrix.operands[side], made[side])
+    return _Labels(found, values, made[1 - side])
+
+
+def _untransposed(value: ir.Value) -> ir.Value:
+    return value.owner.operand if isinstance(value.owner, hlo.TransposeOp) else value
+
+
+def _labels_before(value: ir.Value, labels: Sequence[int | None]) -> list[int | None]:
+    """The labels of the dimensions of `value` before it is transposed."""
+    if not isinstance(value.owner, hlo.TransposeOp):
+        return list(labels)
+    before = list(labels)
+    for label, dim in zip(labels, value.owner.permutation, strict=True):
+        before[dim] = label
+    return before
 
 
 def _labels_of_result(
@@ -236,27 +252,29 @@ def _labels_of_result(
 ) -> _Labels | None:
     """The labels in O = P @ V; None if P is multiplied with something else, or not by keys."""
     op, side = attention.op, attention.side
-    if op.operands[1 - side] != v:
+    operand = op.operands[1 - side]
+    if _untransposed(operand) != v:
         return None
     parts = _parts(op)
     (free, dims), (other_free, other) = parts[side], parts[1 - side]
     if [labels[dim] for dim in dims.summed if labels[dim] is not None] != [labels[keys]]:
         return None
-    values: list[int | None] = [None] * len(shape_of(v))
+    values: list[int | None] = [None] * len(shape_of(operand))
     for of_v, of_p in zip(other.batch + other.summed, dims.batch + dims.summed, strict=True):
         values[of_v] = labels[of_p]
     for dim in other_free:
-        values[dim] = _FEATURES if shape_of(v)[dim] != 1 else None
+        values[dim] = _FEATURES if shape_of(operand)[dim] != 1 else None
     mine, theirs = [labels[dim] for dim in free], [values[dim] for dim in other_free]
     result = [labels[dim] for dim in dims.batch]
     result += [*mine, *theirs] if side == 0 else [*theirs, *mine]
-    return _Labels(result, values, labels)
+    return _Labels(result, _labels_before(operand, values), labels)
 
 
 def _aligned(value: ir.Value, labels: Sequence[int | None]) -> ir.Value:
     """`value` without dimensions of extent 1, in the order of labels, the features last."""
-    kept = [label for label in labels if label is not None]
-    narrow = build.reshape(value, [size for size in shape_of(value) if size != 1])
+    kept = [label for label in _labels_before(value, labels) if label is not None]
+    given = _untransposed(value)
+    narrow = build.reshape(given, [size for size in shape_of(given) if size != 1])
     order = sorted(range(len(kept)), key=lambda i: (kept[i] == _FEATURES, kept[i]))
     return build.transpose(narrow, order)
 

@@ -24,13 +24,25 @@ from .slice import cuts_of, shifted, take
 _T = TypeVar("_T")
 
 
-@rule(exact, targets=("cpu",), producer=hlo.TransposeOp)
+@rule(exact, producer=hlo.TransposeOp)
 def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(x, y), if free dimensions of x keep their order.
 
-    Only on CPU, where it lets other rules see x. The compilers for GPU and TPU choose the layout of
-    x themselves, and better: BERT took 6.4% longer on TPU v5e by the compiler's estimate.
+    Without batching dimensions.
     """
+    return None if sides_of(op)[0].batch else _of_untransposed(op)
+
+
+@rule(exact, producer=hlo.TransposeOp, priced=True)
+def batched_dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
+    """dot_general(transpose(x), y) -> dot_general(x, y), with batching dimensions.
+
+    If free dimensions of x keep their order.
+    """
+    return _of_untransposed(op) if sides_of(op)[0].batch else None
+
+
+def _of_untransposed(op: hlo.DotGeneralOp) -> ir.Value | None:
     values, sides = [op.lhs, op.rhs], sides_of(op)
     for i, value in enumerate(values):
         match value.owner:

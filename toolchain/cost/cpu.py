@@ -163,8 +163,9 @@ def is_running(window: Sequence[int], operand: Sequence[int], result: Sequence[i
 
 def _selection(op: hlo.SelectAndScatterOp, rates: Rates) -> float:
     sizes = () if op.window_dimensions is None else op.window_dimensions
-    outputs = prod(shape_of(op.operands[1]))
-    return outputs * prod(int(size) for size in sizes) * rates[SELECTED]
+    shape = shape_of(op.operands[1])
+    each = rates[SELECTED] * len(shape) / 4  # the loops compute an index for each dimension
+    return prod(shape) * prod(int(size) for size in sizes) * each
 
 
 def _sort(op: hlo.SortOp, rates: Rates) -> float:

@@ -1,7 +1,8 @@
 """How long kernels take on a GPU or TPU, as their compilers estimate it.
 
 A kernel takes the longest of its arithmetic and its traffic. Sorts, transforms and calls of
-libraries have no price there: a rewrite that removes or builds one is declined.
+libraries have no price there: a rewrite that removes or builds one is declined. Nor has the
+gradient of max pooling on TPU.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from . import cpu, roofline
 from .flops import bytes_of, known_flops, matrices_of
-from .formulas import ARITHMETIC, FUNCTIONS, TRANSCENDENTAL
-from .node import FusedKernel, Node
+from .formulas import ARITHMETIC, FUNCTIONS, TRANSCENDENTAL, names
+from .node import FusedKernel, Node, elements_of_value
 from .price import Model, width_of
 
 
@@ -23,6 +24,9 @@ class OnAccelerator(Model):
 
     of_64_bits: ClassVar[float]
     """How many times longer elementwise ops on 64 bits take than on 32."""
+
+    reductions = names("reduce reduce_window")
+    """Ops that take the time of their arithmetic."""
 
     @property
     def launch(self) -> float:
@@ -40,8 +44,7 @@ class OnAccelerator(Model):
         for node in kernel.nodes:
             computed += self._arithmetic(node, kernel.demand[node.key])
             computed += self._shifting(node)
-            if node.name == "dot_general":
-                moved += self._padding(node.op)
+            moved += self._moved_besides(node)
         return max(computed, moved * self.rates.get(roofline.BYTE, 1e9 / self.device.bandwidth))
 
     def _arithmetic(self, node: Node, wanted: float) -> float:
@@ -56,7 +59,7 @@ class OnAccelerator(Model):
             return wanted * TRANSCENDENTAL / elementwise * 1e9
         if node.name in ARITHMETIC:
             return wanted / elementwise * 1e9
-        if node.name in ("reduce", "reduce_window"):
+        if node.name in self.reductions:
             return known_flops(node.op) * wanted / max(node.elements, 1) / elementwise * 1e9
         return 0.0 if node.is_fused or node.name == "scatter" else nan
 
@@ -71,8 +74,8 @@ class OnAccelerator(Model):
         slower: float = usual / peaks.get("tf32" if kind == "f32" else kind, usual)
         return known_flops(node.op) / 2 * each * slower
 
-    def _padding(self, op: hlo.DotGeneralOp) -> float:
-        """The bytes that a product moves because its matrices are padded."""
+    def _moved_besides(self, node: Node) -> float:
+        """The bytes that an op moves besides its operands and results."""
         return 0.0
 
     def _shifting(self, node: Node) -> float:
@@ -83,6 +86,8 @@ class OnAccelerator(Model):
 _OF_TILES = 0.6  # the time of bytes in half-empty tiles, of that of others
 _SLICE_NS = 300.0  # a slice that starts within a tile
 _INDEXED_NS = 3000.0  # a gather or scatter of v5e, without its traffic
+_INDICES_MOVED = 4  # XLA:GPU writes and reads them, joined and apart
+_SELECTION_KERNELS = 3  # besides the scatter: the search, the indices and the zeros
 
 
 class OnGpu(OnAccelerator):
@@ -90,6 +95,17 @@ class OnGpu(OnAccelerator):
 
     kind = "gpu"
     of_64_bits = 2.0
+    reductions = OnAccelerator.reductions | names("select_and_scatter")
+
+    def _moved_besides(self, node: Node) -> float:
+        """The indices of what `select_and_scatter` selects, and the zeros to which it adds."""
+        if node.name != "select_and_scatter":
+            return 0.0
+        indices = 4 * len(node.shape) * elements_of_value(node.operands[1])
+        return _INDICES_MOVED * indices + 2 * bytes_of(node.key.type)
+
+    def _shifting(self, node: Node) -> float:
+        return _SELECTION_KERNELS * self.launch if node.name == "select_and_scatter" else 0.0
 
 
 class OnTpu(OnAccelerator):
@@ -98,8 +114,11 @@ class OnTpu(OnAccelerator):
     kind = "tpu"
     of_64_bits = 20.0
 
-    def _padding(self, op: hlo.DotGeneralOp) -> float:
-        """Each matrix occupies tiles of 8 by 128 elements."""
+    def _moved_besides(self, node: Node) -> float:
+        """Each matrix of a product occupies tiles of 8 by 128 elements."""
+        if node.name != "dot_general":
+            return 0.0
+        op = node.op
         batch, rows, terms, columns = matrices_of(op)
         pairs = ((rows, terms), (terms, columns), (rows, columns))
         added = 0.0

@@ -12,12 +12,12 @@ func.func @dot_of_transpose(%x: tensor<8x4xf32>, %y: tensor<5x3x8xf32>) -> tenso
   return %r : tensor<4x5x3xf32>
 }
 
-// CHECK-LABEL: func.func @dot_of_transpose_of_a_batch(
+// CHECK-LABEL: func.func @batched_dot_of_transpose(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]], batching_dims = [1] x [0], contracting_dims = [2] x [1]
 // CHECK-NEXT: return %[[R]]
-func.func @dot_of_transpose_of_a_batch(%x: tensor<4x2x8xf32>, %y: tensor<2x8x3xf32>) -> tensor<2x4x3xf32> {
+func.func @batched_dot_of_transpose(%x: tensor<4x2x8xf32>, %y: tensor<2x8x3xf32>) -> tensor<2x4x3xf32> {
   %a = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x2x8xf32>) -> tensor<2x4x8xf32>
   %r = stablehlo.dot_general %a, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x4x8xf32>, tensor<2x8x3xf32>) -> tensor<2x4x3xf32>
   return %r : tensor<2x4x3xf32>

@@ -1,33 +1,6 @@
-// Rules that cost cycles on TPU are off there; their docstrings say where.
+// What the prices of a TPU decide.
 // RUN: %jxc opt %s -p simplify --target tpu | FileCheck %s
 
-// CHECK-LABEL: func.func @slice_of_reshape_not_on_tpu(
-// CHECK: stablehlo.reshape
-// CHECK-NEXT: stablehlo.slice
-func.func @slice_of_reshape_not_on_tpu(%x: tensor<6x4x1xf32>) -> tensor<6x3xf32> {
-  %a = stablehlo.reshape %x : (tensor<6x4x1xf32>) -> tensor<6x4xf32>
-  %r = stablehlo.slice %a [0:6, 0:3] : (tensor<6x4xf32>) -> tensor<6x3xf32>
-  return %r : tensor<6x3xf32>
-}
-
-// CHECK-LABEL: func.func @dot_of_transpose_not_on_tpu(
-// CHECK: stablehlo.transpose
-// CHECK-NEXT: stablehlo.dot_general
-func.func @dot_of_transpose_not_on_tpu(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>) -> tensor<4x3xf32> {
-  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
-  %r = stablehlo.dot_general %a, %y, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
-  return %r : tensor<4x3xf32>
-}
-
-// CHECK-LABEL: func.func @gather_of_affine_indices_not_on_tpu(
-// CHECK: stablehlo.gather
-func.func @gather_of_affine_indices_not_on_tpu(%x: tensor<8xf32>) -> tensor<3xf32> {
-  %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
-  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
-}
-
-// The other rules are tried.
 // CHECK-LABEL: func.func @transpose_of_dot(
 // CHECK-NEXT: stablehlo.dot_general
 // CHECK-NEXT: return
