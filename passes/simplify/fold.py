@@ -257,7 +257,7 @@ def _updated(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarr
 
 @rule(exact, producer=hlo.ConstantOp)
 def fold_gather(op: hlo.GatherOp) -> ir.Value | None:
-    """gather(dense<..>, constants) -> dense<..>, with indices read as signed or not, and clamped."""
+    """gather(dense<..>, constants) -> dense<..>, with indices in their signedness, clamped."""
     if 0 in op.slice_sizes or not shape_of(op.operand):
         return None
     return _moved(op, lambda x, indices: _gathered(op, x, indices))
