@@ -100,11 +100,11 @@ def test_name_of_lists_switched_rules():
 
 
 def test_changed_switches_rules_on_for_every_target_and_off():
-    changes = ["+slice-of-reshape", "-transpose-of-dot"]
+    changes = ["+running-reduction-to-loop", "-transpose-of-dot"]
     steps = {step.name: step.python for step in changed("O2", changes).steps if step.python}
-    rules = {rule.name: rule for rule in steps["simplify"].rules}
-    assert rules["slice-of-reshape"].targets is None
-    assert rules["dot-of-transpose"].targets == ("cpu",)
+    rules = {rule.name: rule for name in ("scans", "simplify") for rule in steps[name].rules}
+    assert rules["running-reduction-to-loop"].targets is None
+    assert rules["running-sum-to-loop"].targets == ("cpu",)
     assert "transpose-of-dot" not in rules
     with pytest.raises(SystemExit, match=r"expected \+RULE or -RULE, found '-nothing'"):
         changed("O2", ["-nothing"])
