@@ -74,7 +74,12 @@ def pooling(rng: random.Random) -> Site:
 def small_matrices(rng: random.Random) -> Site:
     batch = rng.choice([1, 8, 64, 500, 1000, 5000])
     m, k, n = (rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 12]) for _ in range(3))
-    kind = rng.choice(["product", "product", "chain", "tall", "cholesky", "solve", "scan"])
+    kinds = ["product", "product", "chain", "tall", "vector", "cholesky", "solve", "scan"]
+    kind = rng.choice(kinds)
+    if kind == "vector":
+        rows, columns = _size(rng, 100, 20000), _size(rng, 2, 200)
+        arrays = [_array(rows, columns), _array(rows)]
+        return f"vector {rows}x{columns}", lambda x, y: x.T @ y, arrays
     if kind == "tall":
         m, batch, k = _size(rng, 100, 30000), 1, rng.choice([2, 3, 4, 5])
         return f"tall {m}x{k} {k}x{n}", jnp.matmul, [_array(m, k), _array(k, n)]

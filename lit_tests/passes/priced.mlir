@@ -284,3 +284,21 @@ func.func @select_and_scatter_not_of_few(%x: tensor<7xf32>, %dy: tensor<3xf32>) 
   }) : (tensor<7xf32>, tensor<3xf32>, tensor<f32>) -> tensor<7xf32>
   return %dx : tensor<7xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @transposed_matrix_by_vector_of_many_columns(
+// CHECK-NEXT: stablehlo.dot_general %arg1, %arg0
+func.func @transposed_matrix_by_vector_of_many_columns(%x: tensor<1000x512xf32>, %y: tensor<1000xf32>) -> tensor<512xf32> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<1000x512xf32>, tensor<1000xf32>) -> tensor<512xf32>
+  return %r : tensor<512xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @transposed_matrix_by_vector_not_of_few_columns(
+// CHECK-NEXT: stablehlo.dot_general %arg0, %arg1
+func.func @transposed_matrix_by_vector_not_of_few_columns(%x: tensor<20000x2xf32>, %y: tensor<20000xf32>) -> tensor<2xf32> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<20000x2xf32>, tensor<20000xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

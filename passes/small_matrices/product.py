@@ -15,8 +15,10 @@ from jxc.cost.cpu_products import is_tiny_product
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
 from jxc.passes._shared.dot import swapped
-from jxc.passes.small_matrices import cost as cost
 from jxc.rewrite import once_per_visit, reassociates, rule
+
+TALL_ROWS = 1000
+"""The least rows of a tall product for which it is written out, to be priced."""
 
 MOST_TERMS = 16
 """The most rows, columns and terms of products that are written out to be priced."""
@@ -80,7 +82,7 @@ def tall_product_to_multiply_add(op: hlo.DotGeneralOp) -> ir.Value | None:
         return None
     if found.columns < 2 or not 2 <= prod(found.terms) <= MOST_TERMS:
         return None
-    if found.rows < cost.TALL_ROWS:
+    if found.rows < TALL_ROWS:
         return None
     return None if _is_reduced(op.result) else _written_out(found)
 
@@ -92,7 +94,7 @@ def _lies_row_by_row(operand: _Operand) -> bool:
     return all(dim > max(operand.positions, default=-1) for dim in operand.summed)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, priced=True)
 def transposed_matrix_by_vector(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(y, x) for a vector y: rows of x are added."""
     found = _product_of(op)
@@ -103,8 +105,6 @@ def transposed_matrix_by_vector(op: hlo.DotGeneralOp) -> ir.Value | None:
         case hlo.TransposeOp(operand=x, permutation=permutation):
             matrix, summed = x, tuple(permutation[dim] for dim in summed)
     if summed != (0,) or len(shape_of(matrix)) != 2:
-        return None
-    if not cost.matrix_first_pays(rows=prod(found.terms), columns=found.rows):
         return None
     numbers = hlo.DotDimensionNumbers.get([], [], [0], [0])
     precision = swapped(op.precision_config)

@@ -16,7 +16,8 @@ from jxc.cost.rates import Rate, Rates, rates_of
 from jxc.errors import MissingTargetError, UsageError
 from jxc.rewrite import PassContext, apply_rules
 from jxc.tools.calibrate import all_rates
-from jxc.tools.calibrate.calibrate import PROBES, Probe, calibrate, save_rates
+from jxc.tools.calibrate.calibrate import calibrate, save_rates
+from jxc.tools.calibrate.probes import PROBES, Probe
 
 ADDITION = Rate("addition", "one addition of two floats, in ns", shipped=1.0)
 

@@ -103,6 +103,16 @@ OF_VECTOR = Rate(
     "one multiply-add in a product of a 512x512 matrix and a vector, in ns",
     0.06,
 )
+OF_VECTOR_BY_COLUMNS = Rate(
+    "vector-multiply-add-by-columns",
+    "one multiply-add in a product of the transpose of a 1000x512 matrix and a vector, in ns",
+    0.5 if _IS_OLD else 0.9,
+)
+OF_VECTOR_BY_ROWS = Rate(
+    "vector-multiply-add-by-rows",
+    "one multiply-add in a product of a vector and a 1000x512 matrix, in ns",
+    0.1,
+)
 SINE = Rate("sine-of-xla", "one element of stablehlo.sine on f32, in ns", 4.0)
 SUMMED_SINE = Rate(
     "summed-sine-of-xla",

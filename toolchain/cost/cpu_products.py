@@ -20,6 +20,7 @@ from .flops import Matrices, known_flops, matrices_of
 from .rates import Rates
 
 _DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by element
+_ROW_START = 1.5  # of a short row that is added, of an op on one
 _START_NS = 10_000.0  # the threads of the library for convolutions
 
 
@@ -38,8 +39,27 @@ def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
 def dot_ns(op: hlo.DotGeneralOp, rates: Rates) -> float:
     """The time of a product, in ns."""
     found = matrices_of(op)
-    ns = found.batch * _one_product(rates, found) * _type_factor(op.result)
+    each = _across(op, rates, found)
+    if each is None:
+        each = _one_product(rates, found)
+    ns = found.batch * each * _type_factor(op.result)
     return ns + sum(_copied_for_dot(op)) * _DOT_COPY * rates[cpu.TRANSPOSED]
+
+
+def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | None:
+    """The time of a product of a vector and a matrix whose adjacent elements are not summed."""
+    batch, rows, terms, columns = matrices
+    if batch > 1 or max(rows, columns) == 1 or min(rows, columns) > 1:
+        return None
+    dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    if columns == 1:
+        last, summed = len(shape_of(op.lhs)) - 1, dims.lhs_contracting_dimensions
+        return None if last in summed else rows * terms * rates[cpu.OF_VECTOR_BY_COLUMNS]
+    last, summed = len(shape_of(op.rhs)) - 1, dims.rhs_contracting_dimensions
+    if last in summed:
+        return None
+    row: float = _ROW_START * rates[cpu.ROW_OP] + columns * rates[cpu.OF_VECTOR_BY_ROWS]
+    return terms * row
 
 
 def _copied_for_dot(op: hlo.DotGeneralOp) -> list[int]:

@@ -133,14 +133,6 @@ func.func @transposed_matrix_by_vector_not_rows(%x: tensor<16x1000xf32>, %y: ten
   return %r : tensor<16xf32>
 }
 
-// With few columns, XLA adds the rows by itself.
-// CHECK-LABEL: func.func @transposed_matrix_by_vector_not_few_columns(
-// CHECK-NEXT: stablehlo.dot_general %arg0, %arg1
-func.func @transposed_matrix_by_vector_not_few_columns(%x: tensor<1000x4xf32>, %y: tensor<1000xf32>) -> tensor<4xf32> {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<1000x4xf32>, tensor<1000xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // XLA would fuse the whole product into the reduction, which is slower.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_reduced(
 // CHECK-NEXT: stablehlo.dot_general
