@@ -62,7 +62,9 @@ def main() -> None:
     parser.add_argument(
         "--target", default="cpu", help="gpu:h100, tpu:v5e, ...: by estimates, without running"
     )
-    parser.add_argument("--results", type=Path, help="write the table to this Markdown file")
+    parser.add_argument(
+        "--results", type=Path, help="write the table to a section of this Markdown file"
+    )
     options = parser.parse_args()
     table: dict[str, dict[str, list[float]]] = {}
     for family, make in FAMILIES.items():
@@ -80,12 +82,21 @@ def main() -> None:
             measure(site, regrets, options.against and options.against / file, options.target)
     print(lines := "\n".join(_table(table)))
     if options.results:
-        options.results.write_text(f"{_HEAD}\n{lines}\n")
+        title = f"{options.target}, jax {jax.__version__}, seed {options.seed}"
+        options.results.write_text(_with_section(options.results, title, lines))
+
+
+def _with_section(file: Path, title: str, lines: str) -> str:
+    """The text of a results file with the section of this title, new or in place of the old one."""
+    sections = file.read_text().split("\n## ")[1:] if file.exists() else []
+    found = dict(section.split("\n\n", 1) for section in sections)
+    found[title] = f"{lines}\n"
+    return _HEAD + "".join(f"\n## {name}\n\n{text}" for name, text in found.items())
 
 
 _HEAD = f"""# The regret of the prices
 
-Written by benchmarks/regret.py on jax {jax.__version__}. Do not edit.
+Written by benchmarks/regret.py. Do not edit.
 
 Each site is a small program of random shape that priced rules can rewrite. *Decided* is O2, *never*
 O2 without these rules, *always* O2 with all their rewrites. The time of a program is that of a run
