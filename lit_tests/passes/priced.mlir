@@ -227,28 +227,6 @@ func.func @transpose_of_dot(%x: tensor<60x80xf32>, %y: tensor<80x70xf32>, %u: te
 
 // -----
 
-// CHECK-LABEL: func.func @gather_of_affine_indices_of_many(
-// CHECK: stablehlo.slice
-// CHECK-NOT: stablehlo.gather
-// CHECK: return
-func.func @gather_of_affine_indices_of_many(%x: tensor<200000xf32>) -> tensor<100000xf32> {
-  %i = stablehlo.iota dim = 0 : tensor<100000x1xi32>
-  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<200000xf32>, tensor<100000x1xi32>) -> tensor<100000xf32>
-  return %r : tensor<100000xf32>
-}
-
-// -----
-
-// CHECK-LABEL: func.func @gather_of_affine_indices_not_of_few(
-// CHECK: stablehlo.gather
-func.func @gather_of_affine_indices_not_of_few(%x: tensor<8xf32>) -> tensor<3xf32> {
-  %i = stablehlo.iota dim = 0 : tensor<3x1xi32>
-  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
-}
-
-// -----
-
 // The gradient of max pooling: XLA walks through each window on its own.
 // CHECK-LABEL: func.func @select_and_scatter_of_many(
 // CHECK-NOT: select_and_scatter

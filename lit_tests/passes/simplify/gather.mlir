@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p 'simplify{always=true}' --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @gather_of_splat(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e+00> : tensor<3xf32>
@@ -79,6 +79,28 @@ func.func @gather_of_affine_indices_computed_for_it(%x: tensor<8xf32>) -> tensor
   %y = stablehlo.tanh %x : tensor<8xf32>
   %r = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
+}
+
+// As a slice, the hyperbolic tangent would be fused into each of its users.
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_computed_for_others(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_computed_for_others(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<3xf32>) {
+  %i = stablehlo.constant dense<[[0], [2], [4]]> : tensor<3x1xi32>
+  %y = stablehlo.tanh %x : tensor<8xf32>
+  %r = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %y, %r : tensor<8xf32>, tensor<3xf32>
+}
+
+// The same if the gather itself has two users.
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_for_two_users(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_for_two_users(%x: tensor<8xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %i = stablehlo.constant dense<[[0], [2], [4]]> : tensor<3x1xi32>
+  %y = stablehlo.tanh %x : tensor<8xf32>
+  %r = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  %a = stablehlo.exponential %r : tensor<3xf32>
+  %b = stablehlo.cosine %r : tensor<3xf32>
+  return %a, %b : tensor<3xf32>, tensor<3xf32>
 }
 
 // The last index is clamped to 7.

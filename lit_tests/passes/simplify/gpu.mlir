@@ -29,3 +29,11 @@ func.func @select_to_convert(%p: tensor<4xi1>) -> tensor<4xf32> {
   %r = stablehlo.select %p, %c, %z : tensor<4xi1>, tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_on_gpu(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_on_gpu(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}

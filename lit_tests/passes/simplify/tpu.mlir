@@ -50,3 +50,11 @@ func.func @slice_of_dot_not_of_a_row_of_a_tile(%x: tensor<8x16xf32>, %y: tensor<
   %r = stablehlo.slice %a [7:8, 0:12] : (tensor<8x12xf32>) -> tensor<1x12xf32>
   return %r : tensor<1x12xf32>
 }
+
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_on_tpu(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_on_tpu(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
