@@ -182,6 +182,7 @@ def test_recording_stops_at_the_limit_and_says_so(tmp_path):
     text = (
         "import time, jax, jax.numpy as jnp\nf = jax.jit(jnp.sin)\nstart = time.time()\n"
         "while time.time() < start + 3:\n    f(jnp.ones(8)).block_until_ready()\n"
+        "    time.sleep(0.001)\n"  # the number of events is limited too
     )
     done = profile(tmp_path, text, "--seconds", "0.5")
     assert "recorded the first 0.5 s in which JAX ran; --seconds records more" in done.stderr
