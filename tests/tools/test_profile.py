@@ -332,7 +332,7 @@ def test_program_without_a_backend_keeps_its_error(tmp_path):
 
 def test_libtpu_without_a_tpu_does_not_end_the_program(tmp_path):
     pytest.importorskip("libtpu", reason="libtpu is not installed")
-    text = "import jax.numpy as jnp\nprint(jnp.ones((50, 50)).sum())\n"
+    text = "import jax.numpy as jnp\nx = jnp.ones((500, 500))\nprint((x @ x).sum())\n"
     done = profile(tmp_path, text, platforms="")
     assert "device work" in done.stderr
 
