@@ -90,7 +90,11 @@ class OnCpu(Model):
         is_search = any(n.name == "reduce" and len(n.results) > 1 for n in kernel.nodes)
         is_scalar = is_search or (
             not is_library
-            and any(takes_columns(n) or (n is not root and _branches(n)) for n in kernel.nodes)
+            and any(
+                (takes_columns(n) and kernel.demand[n.key] >= root.elements)  # not once a row
+                or (n is not root and _branches(n))
+                for n in kernel.nodes
+            )
         )
         short = 1.0 if is_library else _short_rows(root)
         for node in kernel.nodes:
@@ -222,7 +226,10 @@ def _branches(node: Node) -> bool:
     if node.name not in _MOVED:
         return False
     shape, operand = node.shape, shape_of(node.operands[0])
-    return bool(shape) and (shape[-1] != operand[-1] or shape[-1] < cpu.VECTOR)
+    if not shape or shape[-1] != operand[-1]:
+        return bool(shape)
+    has_holes = node.name == "pad" and any(node.op.interior_padding)
+    return shape[-1] < cpu.VECTOR and not has_holes
 
 
 def _is_wide_broadcast(node: Node) -> bool:
