@@ -78,7 +78,7 @@ docs: $(VENV)/.dev ## build the documentation into build/site
 	rm -rf build/site build/doctrees
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs/site . build/site -d build/doctrees
 
-regret: $(VENV)/.dev ## measure what the prices of rewrites cost on random programs: ten minutes
+regret: $(VENV)/.dev ## measure what the prices of rewrites cost on random programs: two minutes
 	JAX_PLATFORMS=cpu $(BIN)/python benchmarks/regret.py --results benchmarks/REGRET.md
 
 bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='keras-*' RESULTS=DIR

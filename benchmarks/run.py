@@ -127,17 +127,20 @@ def _process(name: str, contenders: list[str], rotation: int, given: argparse.Na
     ]
     command += [f"--contenders={','.join(contenders)}", f"--rounds={given.rounds}"]
     command += [f"--seconds={given.seconds}"]
-    # Plain jax.jit must not run passes, and Python keeps the passes' byte code, as a user's does.
-    left_out = {"JXC_PIPELINE", "PYTHONDONTWRITEBYTECODE"}
-    settings = {k: v for k, v in os.environ.items() if k not in left_out}
-    return {"model": name} | printed_record(command, settings, given.timeout)
+    return {"model": name} | printed_record(command, {}, given.timeout)
 
 
 def printed_record(
     command: Sequence[str], variables: Mapping[str, str], timeout: float
 ) -> dict[str, Any]:
-    """The JSON object that a process prints last, or why there is none, as `broken`."""
-    options: dict[str, Any] = {"capture_output": True, "text": True, "env": variables}
+    """The JSON object that a process prints last, or why there is none, as `broken`.
+
+    Its environment is this one with `variables`. Plain `jax.jit` must not run passes, and Python
+    keeps the byte code of the passes, as a user's does.
+    """
+    left_out = {"JXC_PIPELINE", "PYTHONDONTWRITEBYTECODE"}
+    settings = {k: v for k, v in os.environ.items() if k not in left_out} | dict(variables)
+    options: dict[str, Any] = {"capture_output": True, "text": True, "env": settings}
     try:
         done = subprocess.run(command, timeout=timeout, check=False, **options)
     except subprocess.TimeoutExpired:

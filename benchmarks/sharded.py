@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -108,8 +107,7 @@ def run_process(run: Run, given: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, "-W", "ignore", str(HERE / "accelerators_worker.py"), run.model]
     command += [f"--target={run.target}", f"--level={given.level}", f"--rules={given.rules}"]
     command += [f"--mesh={run.mesh}", f"--seconds={given.seconds}"] + ["--each-rule"] * given.blame
-    settings = {k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"}
-    settings |= {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}
+    settings = {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}
     settings |= environment_of_host(device_count(parse_mesh(run.mesh)))
     return printed_record(command, settings, given.timeout) | run.about
 

@@ -30,7 +30,7 @@ def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     Without batching dimensions.
     """
-    return None if sides_of(op)[0].batch else _of_untransposed(op)
+    return _of_untransposed(op, is_batched=False)
 
 
 @rule(exact, producer=hlo.TransposeOp, priced=True)
@@ -39,11 +39,13 @@ def batched_dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     If free dimensions of x keep their order.
     """
-    return _of_untransposed(op) if sides_of(op)[0].batch else None
+    return _of_untransposed(op, is_batched=True)
 
 
-def _of_untransposed(op: hlo.DotGeneralOp) -> ir.Value | None:
+def _of_untransposed(op: hlo.DotGeneralOp, *, is_batched: bool) -> ir.Value | None:
     values, sides = [op.lhs, op.rhs], sides_of(op)
+    if bool(sides[0].batch) != is_batched:
+        return None
     for i, value in enumerate(values):
         match value.owner:
             case hlo.TransposeOp(operand=x, permutation=permutation):

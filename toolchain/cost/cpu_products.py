@@ -52,12 +52,13 @@ def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | N
     if batch > 1 or max(rows, columns) == 1 or min(rows, columns) > 1:
         return None
     dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    matrix, summed = op.rhs, dims.rhs_contracting_dimensions
     if columns == 1:
-        last, summed = len(shape_of(op.lhs)) - 1, dims.lhs_contracting_dimensions
-        return None if last in summed else rows * terms * rates[cpu.OF_VECTOR_BY_COLUMNS]
-    last, summed = len(shape_of(op.rhs)) - 1, dims.rhs_contracting_dimensions
-    if last in summed:
+        matrix, summed = op.lhs, dims.lhs_contracting_dimensions
+    if len(shape_of(matrix)) - 1 in summed:
         return None
+    if columns == 1:
+        return rows * terms * rates[cpu.OF_VECTOR_BY_COLUMNS]
     row: float = _ROW_START * rates[cpu.ROW_OP] + columns * rates[cpu.OF_VECTOR_BY_ROWS]
     return terms * row
 

@@ -105,6 +105,7 @@ class OnGpu(OnAccelerator):
         return _INDICES_MOVED * indices + 2 * bytes_of(node.key.type)
 
     def _shifting(self, node: Node) -> float:
+        """The launches of the other kernels of a `select_and_scatter`."""
         return _SELECTION_KERNELS * self.launch if node.name == "select_and_scatter" else 0.0
 
 

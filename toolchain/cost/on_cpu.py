@@ -226,8 +226,10 @@ def _branches(node: Node) -> bool:
     if node.name not in _MOVED:
         return False
     shape, operand = node.shape, shape_of(node.operands[0])
-    if not shape or shape[-1] != operand[-1]:
-        return bool(shape)
+    if not shape:
+        return False
+    if shape[-1] != operand[-1]:
+        return True
     has_holes = node.name == "pad" and any(node.op.interior_padding)
     return shape[-1] < cpu.VECTOR and not has_holes
 

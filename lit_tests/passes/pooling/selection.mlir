@@ -151,3 +151,22 @@ func.func @select_and_scatter_to_compare_integers(%x: tensor<5x3xi32>, %dy: tens
   }) : (tensor<5x3xi32>, tensor<2x3xi32>, tensor<i32>) -> tensor<5x3xi32>
   return %dx : tensor<5x3xi32>
 }
+
+// -----
+
+// Each of so many elements would have code of its own.
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_not_of_long_windows(
+// CHECK: select_and_scatter
+func.func @select_and_scatter_to_compare_not_of_long_windows(%x: tensor<80xf32>, %dy: tensor<16xf32>) -> tensor<80xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 65>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<80xf32>, tensor<16xf32>, tensor<f32>) -> tensor<80xf32>
+  return %dx : tensor<80xf32>
+}
