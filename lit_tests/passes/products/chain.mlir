@@ -48,12 +48,12 @@ func.func @chain_of_products_in_a_batch(%q: tensor<2x96x3x16xf32>, %k: tensor<2x
 
 // The left factor is summed whole, so that the right one comes last.
 // CHECK-LABEL: func.func @chain_of_products_over_the_left_factor(
-// CHECK: stablehlo.dot_general %arg0, %arg2, contracting_dims = [0] x [0]{{.*}} -> tensor<64xf32>
+// CHECK: stablehlo.dot_general %arg0, %arg2, contracting_dims = [0] x [0]{{.*}} -> tensor<320xf32>
 // CHECK-NEXT: stablehlo.dot_general %arg1, %{{.*}}, contracting_dims = [0] x [0]
-func.func @chain_of_products_over_the_left_factor(%a: tensor<80x64xf32>, %b: tensor<64x72xf32>, %v: tensor<80xf32>) -> tensor<72xf32> {
-  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<80x64xf32>, tensor<64x72xf32>) -> tensor<80x72xf32>
-  %r = stablehlo.dot_general %p, %v, contracting_dims = [0] x [0] : (tensor<80x72xf32>, tensor<80xf32>) -> tensor<72xf32>
-  return %r : tensor<72xf32>
+func.func @chain_of_products_over_the_left_factor(%a: tensor<400x320xf32>, %b: tensor<320x360xf32>, %v: tensor<400xf32>) -> tensor<360xf32> {
+  %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<400x320xf32>, tensor<320x360xf32>) -> tensor<400x360xf32>
+  %r = stablehlo.dot_general %p, %v, contracting_dims = [0] x [0] : (tensor<400x360xf32>, tensor<400xf32>) -> tensor<360xf32>
+  return %r : tensor<360xf32>
 }
 
 // -----
