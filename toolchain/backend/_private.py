@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -30,7 +30,7 @@ from jaxlib import _hlo, _jax, lapack, xla_client as _xla_client
 from jaxlib.mlir import passmanager as _passmanager
 
 from ..errors import JxcError
-from .xla_options import with_xla_options
+from .xla_options import with_xla_options, without_attribute
 
 OLDEST, NEWEST = (0, 10, 2), (0, 13)
 
@@ -248,9 +248,12 @@ def _options_for(devices: Sequence[Any]) -> Any:
     )
 
 
-compile_uncached: Callable[..., Any] = _compiler.backend_compile_and_load
-"""Called with backend, module, devices, options and callbacks: jaxlib's executable of the module,
-compiled as JAX does but without its persistent cache."""
+def compile_uncached(
+    backend: Any, module: Any, devices: Any, options: Any, callbacks: Sequence[Any]
+) -> Any:
+    """jaxlib's executable of the module, compiled as JAX does but without its persistent cache."""
+    module, options = without_attribute(module, options)
+    return _compiler.backend_compile_and_load(backend, module, devices, options, callbacks)
 
 
 def with_results(

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from . import _private
-from .xla_options import with_backend_options
+from .xla_options import with_backend_options, without_attribute
 
 Interceptor = Callable[..., Any]
 """Called as `intercept(proceed, *args, **kwargs)`, on the thread that compiles."""
@@ -118,12 +118,12 @@ def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> It
 
 @contextlib.contextmanager
 def backend_options() -> Iterator[None]:
-    """Within the block, `compiler_options` of JAX may have `xla_options.BACKEND_OPTIONS` too."""
+    """Within the block, JAX takes `xla_options.BACKEND_OPTIONS` and options of modules too."""
 
     def intercept(proceed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         backend, computation, devices, options, *rest = args
-        moved = with_backend_options(options)
-        return proceed(backend, computation, devices, moved, *rest, **kwargs)
+        module, chosen = without_attribute(computation, options)
+        return proceed(backend, module, devices, with_backend_options(chosen), *rest, **kwargs)
 
     install({"compile": intercept})
     try:

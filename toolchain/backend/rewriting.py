@@ -43,6 +43,7 @@ from .registered import (
     warn_of_other_thread,
 )
 from .verdicts import Verdict
+from .xla_options import without_attribute
 
 
 def lower_and_stamp(lower: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -86,8 +87,9 @@ def rewrite_and_compile(
     agreed = None if group is None else _agreed(group, run, module)
     if agreed is not None and not agreed.verdict.agreed:
         module, rest = plain, args
+    bare, options = without_attribute(module, rest[1])
     try:
-        executable = compile_(backend, module, *rest, **kwargs)
+        executable = compile_(backend, bare, rest[0], options, *rest[2:], **kwargs)
     except Exception as error:
         if agreed is not None and module is not plain:
             agreed.refused(module_name(plain), error)

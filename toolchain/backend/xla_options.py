@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-BACKEND_OPTIONS = frozenset({"xla_cpu_use_multi_output_fusion"})
+from jaxlib.mlir import ir
+
+from ..ir import clone_module
+from ..ir.xla_options import XLA_OPTIONS, xla_options_of
+
+BACKEND_OPTIONS = frozenset({"xla_cpu_use_multi_output_fusion", "xla_cpu_disable_loop_unrolling"})
 """Options that XLA:CPU reads from the map `DebugOptions.xla_backend_extra_options`, which cannot be
 set by name: XLA rejects them in `env_option_overrides`. Each counts as set whatever its value."""
 
@@ -29,6 +34,20 @@ def with_xla_options(options: Any, more: Mapping[str, Any]) -> Any:
         more = {**more, _DISABLED_PASSES: ",".join(filter(None, lists))}
     copy_.env_option_overrides = list({**given, **more}.items())
     return with_backend_options(copy_)
+
+
+def without_attribute(module: ir.Module, options: Any) -> tuple[ir.Module, Any]:
+    """What XLA compiles of a module that names options itself: a copy without, and the options.
+
+    Options that are set already are not changed.
+    """
+    if XLA_OPTIONS not in module.operation.attributes:
+        return module, options
+    given = dict(options.env_option_overrides)
+    more = {n: value for n, value in xla_options_of(module).items() if n not in given}
+    copy_ = clone_module(module)
+    del copy_.operation.attributes[XLA_OPTIONS]
+    return copy_, with_xla_options(options, more)
 
 
 def with_backend_options(options: Any) -> Any:

@@ -16,7 +16,8 @@ from jaxlib.version import __version__
 from ..ir.values import shape_of
 from .rates import Rate, Rates
 
-_IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
+IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
+"""Whether jaxlib has the older libraries for products, reductions and functions."""
 
 CORES = 2
 """The cores for which rates are shipped."""
@@ -40,13 +41,13 @@ ROW_OP = Rate(
 ROW_BROADCAST = Rate(
     "row-broadcast",
     "one element of a reduction of rows that is stored broadcast, on one core, in ns",
-    1.5 if _IS_OLD else 0.1,
+    1.5 if IS_OLD else 0.1,
 )
 SEARCHED = Rate("searched-element", "one element of an argmax of f32, on one core, in ns", 1.0)
 WIDE_ROW = Rate(
     "wide-row-element",
     "one element of a sum of 8 rows of 131,072 f32, one core, in ns",
-    9.0 if _IS_OLD else 0.15,
+    9.0 if IS_OLD else 0.15,
 )
 PADDED = Rate("padded-element", "one element of a pad within a kernel of f32, in ns", 0.5)
 STRIDED = Rate("strided-element", "one element of a slice of columns of f32, in ns", 0.1)
@@ -65,8 +66,12 @@ SHORT_PRODUCT = Rate(
 )
 NAIVE = Rate("naive-multiply-add", "one multiply-add of 3x3 matrices of f32, in ns", 0.3)
 TALL_PRODUCT = Rate(
-    "tall-product-of-xla", "a multiply-add of a 20000x3 and a 3x16 matrix of f32, in ns", 0.37
+    "tall-product-of-xla",
+    "a multiply-add of a 20000x3 and a 3x16 matrix of f32, in ns",
+    0.37 if IS_OLD else 0.11,
 )
+TALL_ROW = 48
+"""The multiply-adds in a row of that product."""
 NAIVE_CONVOLUTION = Rate(
     "naive-convolution-multiply-add",
     "one multiply-add in a convolution of 2x2 images by windows of 3x3, 32 to 32 f32, in ns",
@@ -106,7 +111,7 @@ OF_VECTOR = Rate(
 OF_VECTOR_BY_COLUMNS = Rate(
     "vector-multiply-add-by-columns",
     "one multiply-add in a product of the transpose of a 1000x512 matrix and a vector, in ns",
-    0.5 if _IS_OLD else 0.9,
+    0.5 if IS_OLD else 0.9,
 )
 OF_VECTOR_BY_ROWS = Rate(
     "vector-multiply-add-by-rows",
@@ -117,7 +122,7 @@ SINE = Rate("sine-of-xla", "one element of stablehlo.sine on f32, in ns", 4.0)
 SUMMED_SINE = Rate(
     "summed-sine-of-xla",
     "one element of a sum of sines, which newer versions of XLA make a kernel of, in ns",
-    4.0 if _IS_OLD else 0.5,
+    4.0 if IS_OLD else 0.5,
 )
 TANGENT = Rate("tangent-of-xla", "one element of stablehlo.tan on f32, in ns", 10.0)
 SCALAR_ROOT = Rate(
@@ -136,7 +141,7 @@ POWER = Rate("power-of-xla", "one element of stablehlo.power on f32, in ns", 5.0
 ARCTANGENT = Rate(
     "arctangent-of-xla",
     "one element of chlo.atan on f32, a call of the C library in older versions of XLA, in ns",
-    10.0 if _IS_OLD else 0.8,
+    10.0 if IS_OLD else 0.8,
 )
 
 FUNCTIONS = {

@@ -93,13 +93,23 @@ def _one_product(rates: Rates, matrices: Matrices) -> float:
         return size * rates[cpu.NAIVE] / 2
     if max(longest, terms) < 8:
         return size * rates[cpu.NAIVE]
+    start = rates[cpu.SHORT_PRODUCT] if batch > 1 else 0.0
     if batch > 1 and size <= 1024:
-        return rates[cpu.SHORT_PRODUCT] + size * rates[roofline.PRODUCT]
-    if terms <= 4:
-        return size * rates[cpu.TALL_PRODUCT]
-    narrow = min(rows, columns, terms)
-    slower: float = max(1.0, 64 / narrow) ** 0.7
-    return size * rates[roofline.PRODUCT] * slower
+        return start + size * rates[roofline.PRODUCT]
+    if rows > columns and min(columns, terms) < 64:
+        return start + size * rates[roofline.PRODUCT] + rows * _row_ns(rates, terms, columns)
+    slower: float = max(1.0, 64 / min(rows, columns, terms)) ** 0.7
+    return start + size * rates[roofline.PRODUCT] * slower
+
+
+def _row_ns(rates: Rates, terms: int, columns: int) -> float:
+    """What each row of a narrow product takes beside its multiply-adds, in ns."""
+    row: float = rates[cpu.TALL_PRODUCT] * cpu.TALL_ROW
+    if not cpu.IS_OLD:
+        return row * (1.3 if columns % 8 else 0.5)
+    if terms == 3:
+        return row * min(1.0, 16 / columns)
+    return row * (0.4 if terms % 4 else 0.2)
 
 
 def _type_factor(value: ir.Value) -> float:

@@ -106,6 +106,7 @@ class _Graph:
             members.update(dict.fromkeys(node.results, node))
         self._outputs = {renamed.get(value, value) for value in outputs}
         self.order = self._sorted(members)
+        self._number = {node.key: number for number, node in enumerate(self.order)}
         self._users: dict[ir.Value, list[Node]] = {}
         for node in self.order:
             for value in node.operands:
@@ -296,7 +297,7 @@ class _Graph:
                 pending.append(owner)
         if len(inside) == 1:
             return [root]
-        return [node for node in reversed(self.order) if node.key in inside]
+        return sorted(inside.values(), key=lambda node: -self._number[node.key])
 
 
 def _repeated_at_once(node: Node) -> int:

@@ -6,7 +6,10 @@ own have rates of their own: `cpu.OWN`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from math import ceil, prod
+from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
@@ -31,7 +34,14 @@ class OnCpu(Model):
 
     def __init__(self, device: Device, rates: Rates) -> None:
         super().__init__(device, rates)
+        self._is_unrolled = True
         self._cache = device.cache_bytes if rates.measured else cpu.CACHE
+
+    def without_unrolling(self) -> OnCpu:
+        """The same CPU with `xla_cpu_disable_loop_unrolling`: LLVM does not unroll loops."""
+        rolled = copy(self)
+        rolled._is_unrolled = False
+        return rolled
 
     @property
     def launch(self) -> float:
@@ -49,6 +59,10 @@ class OnCpu(Model):
         if own is None:
             return self._fused(kernel, moved)
         return max(own, self._memory_ns(moved))
+
+    def loops(self, shape: Sequence[int]) -> Loops:
+        """How the loops over a result of this shape are compiled."""
+        return _unrolled_loops(shape) if self._is_unrolled else _rolled_loops(shape)
 
     def compile_ns(self, kernel: FusedKernel) -> float:
         """The time of compiling a kernel, in ns: none for a call of a library."""
@@ -68,7 +82,7 @@ class OnCpu(Model):
                 ns += _COMPILE_FUNCTION_NS
             elif node.name == "scatter" or (node.name == "reduce" and len(node.results) == 1):
                 ns += _COMPILE_NEST_NS
-        return ns
+        return ns if self._is_unrolled else ns * _COMPILE_ROLLED
 
     def _own(self, node: Node) -> float | None:
         """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
@@ -96,7 +110,8 @@ class OnCpu(Model):
                 for n in kernel.nodes
             )
         )
-        short = 1.0 if is_library else _short_rows(root)
+        is_alone = len(kernel.nodes) == 1  # XLA compiles its loops in another way
+        loops = _VECTORIZED if is_library or is_alone else self.loops(root.shape)
         for node in kernel.nodes:
             wanted = kernel.demand[node.key]
             each = self._each(node, is_library)
@@ -105,9 +120,11 @@ class OnCpu(Model):
             elif node.name in ("sqrt", "rsqrt") and is_scalar:
                 each = self.rates[cpu.SCALAR_ROOT]
             elif node.name in FUNCTIONS:
-                each *= _SCALAR if is_search or (is_scalar and short == 1.0) else short
-            elif node.name in _COUNTED and (is_search or node.key in kernel.scattered):
-                each *= _SCALAR
+                is_slow = is_search or (is_scalar and loops is _VECTORIZED)
+                each *= _SCALAR if is_slow else loops.function
+            elif node.name in _COUNTED:
+                is_slow = is_search or node.key in kernel.scattered
+                each *= _SCALAR if is_slow else loops.arithmetic
             elif _is_wide_broadcast(node) and node.key in kernel.scattered:
                 each = self.rates[roofline.ELEMENTWISE] * _SCALAR
             if is_library and node.name in _COUNTED_OR_FUNCTION:
@@ -120,6 +137,7 @@ class OnCpu(Model):
             flops += wanted * (node.name in _COUNTED)
             if node.name == "reduce":
                 one_core += self._reduced(kernel, node, wanted)
+        one_core += root.elements * loops.element * self.rates[roofline.ELEMENTWISE]
         threads = 1 if is_search else _threads(flops, moved)
         ns = max(one_core / threads, self._memory_ns(moved))
         return ns + self.rates[cpu.FORK] if threads > 1 else ns
@@ -194,13 +212,35 @@ _OWN = {**cpu.OWN, "dot_general": dot_ns, "convolution": convolution_ns}
 _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
 _COMPILE_TRANSPOSE_NS, _COMPILE_NEST_NS = 55e6, 40e6  # loops that LLVM unrolls or interchanges
 _COMPILE_PART_NS, _COMPILE_FUNCTION_NS = 12e6, 9e6
+_COMPILE_ROLLED = 0.85  # the time of compiling without loop unrolling, of 30 programs
 
 _COUNTED = ARITHMETIC | {"square"}
 _COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS
 _MOVED = ("concatenate", "pad")
-_UNROLLED = 2.5  # the same in loops over so few elements that they are unrolled
 _LANES = 8  # the library for reductions computes so many adjacent elements of a row at once
 _SCALAR = 6.0  # how many times longer ops take that are not vectorized
+_UNROLLED = 37  # LLVM unrolls loops over at most so many elements
+_UNROLLED_ROWS = 17  # and loops of fewer iterations around them
+
+
+class Loops(NamedTuple):
+    """How much longer the ops of a kernel take than in a vectorized loop.
+
+    Attributes:
+        function, arithmetic: how many times longer an elementary function, and other ops.
+        element: what loading and storing an element adds, in flops.
+    """
+
+    function: float
+    arithmetic: float
+    element: float
+
+
+_VECTORIZED = Loops(1.0, 1.0, 0.0)
+_STRIDED_LOOPS = Loops(3.0, 1.6, 30.0)  # the elements of a vector are in different rows
+_SCALAR_LOOPS = Loops(7.0, 1.6, 30.0)
+_HALF_VECTORS = Loops(2.2, 1.0, 0.0)
+_SCALAR_FUNCTIONS = Loops(7.0, 1.5, 0.0)
 
 
 def _threads(flops: float, moved: float) -> int:
@@ -215,10 +255,27 @@ def _moves_last(op: ir.OpView) -> bool:
     return bool(permutation) and permutation[-1] != len(permutation) - 1
 
 
-def _short_rows(root: Node) -> float:
-    """How many times longer functions take because LLVM unrolls the loop over short rows."""
-    shape = root.shape
-    return _UNROLLED if len(shape) > 1 and (shape[-1] < 4 or 8 < shape[-1] <= 32) else 1.0
+def _unrolled_loops(shape: Sequence[int]) -> Loops:
+    """How LLVM compiles the loops over a result, the short ones of which it unrolls.
+
+    It vectorizes the loop around an unrolled one if that is not unrolled as well.
+    """
+    *outer, rows, columns = (0, 0, *(size for size in shape if size > 1))
+    if not rows or columns > _UNROLLED:
+        return _VECTORIZED
+    if outer[-1] and rows < _UNROLLED_ROWS and rows not in (4, 8, 16):
+        return _SCALAR_LOOPS
+    return _VECTORIZED if columns <= cpu.VECTOR else _STRIDED_LOOPS
+
+
+def _rolled_loops(shape: Sequence[int]) -> Loops:
+    """The same with `xla_cpu_disable_loop_unrolling`: only the innermost loop is vectorized."""
+    *_, rows, columns = (0, 0, *(size for size in shape if size > 1))
+    if not rows or columns > _UNROLLED or columns % cpu.VECTOR == 0:
+        return _VECTORIZED
+    if columns % 4 == 0 and columns != 12:
+        return _HALF_VECTORS
+    return _SCALAR_LOOPS if columns == 2 else _SCALAR_FUNCTIONS
 
 
 def _branches(node: Node) -> bool:

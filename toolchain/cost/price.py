@@ -70,6 +70,7 @@ class Model(ABC):
 
     def __init__(self, device: Device, rates: Rates) -> None:
         self.device, self.rates = device, rates
+        self._kernels: dict[ir.Block, list[FusedKernel]] = {}
 
     @property
     @abstractmethod
@@ -106,26 +107,32 @@ class Model(ABC):
 
     def _loop(self, node: Node) -> Price:
         trips = trip_count(node.op)
-        condition, body = map(self._region, node.op.regions)
+        condition, body = map(self.region, node.op.regions)
         times = UNKNOWN_TRIPS if trips is None else trips
         each = Price(self.iteration * 1e-9).plus(condition).plus(body)
         return Price().plus(each, times)
 
     def _branches(self, node: Node) -> Price:
         """The price of the slowest branch; numbers that are tested to be finite are."""
-        prices = list(map(self._region, node.op.regions))
+        prices = list(map(self.region, node.op.regions))
         test = node.operands[0].owner
         is_test = not isinstance(test, ir.Block) and test.operation.name == "stablehlo.is_finite"
         taken = prices[0] if is_test else max(prices, key=lambda price: price.seconds)
         return taken._replace(compile_seconds=sum(each.compile_seconds for each in prices))
 
-    def _region(self, region: ir.Region) -> Price:
+    def region(self, region: ir.Region) -> Price:
+        """The price of the kernels of a region, once."""
         total = Price()
         for block in region.blocks:
-            ops = list(block.operations)
-            for kernel in kernels_of(ops[:-1], list(ops[-1].operands), kind=self.kind):
+            for kernel in self._kernels_of(block):
                 total = total.plus(self.price(kernel))
         return total
+
+    def _kernels_of(self, block: ir.Block) -> list[FusedKernel]:
+        if block not in self._kernels:
+            *ops, last = block.operations
+            self._kernels[block] = kernels_of(ops, list(last.operands), kind=self.kind)
+        return self._kernels[block]
 
 
 def _bytes(kernel: FusedKernel) -> float:

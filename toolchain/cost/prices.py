@@ -34,6 +34,16 @@ def price_of(
     return _total(model, kernels_of(ops, outputs, kind=device.kind))
 
 
+def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
+    """The prices of the functions of a module on a CPU with LLVM's loop unrolling, and without."""
+    unrolled = OnCpu(device, rates)
+    models, totals = (unrolled, unrolled.without_unrolling()), [Price(), Price()]
+    for function in module.regions[0].blocks[0].operations:
+        for region in function.regions:
+            totals = [m.region(region).plus(t) for m, t in zip(models, totals, strict=True)]
+    return totals[0], totals[1]
+
+
 def prices_of_versions(
     before: Version, after: Version, device: Device, rates: Rates
 ) -> tuple[Price, Price]:

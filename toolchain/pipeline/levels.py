@@ -55,6 +55,11 @@ _WORKED_AROUND = (
 
 _SHARED = ("dedup-constants", "cse")
 
+_COMPILED = (
+    # Last: it prices the kernels of the program that XLA gets.
+    "loop-unrolling",
+)
+
 _O2 = (
     *_INLINED,
     *_REROLLED,
@@ -64,6 +69,7 @@ _O2 = (
     *_FASTER,
     *_WORKED_AROUND,
     *_SHARED,
+    *_COMPILED,
 )
 
 LEVELS: dict[str, tuple[str, ...]] = {
