@@ -31,6 +31,9 @@ PARALLEL_NS = 50_000.0
 VECTOR = 8
 """Windows over fewer neighboring elements are not vectorized."""
 
+COMPILE_KERNEL = Rate(
+    "compile-kernel", "compiling one more elementwise kernel of two ops, in ns", 7e6
+)
 FORK = Rate("fork", "starting a kernel on all cores, an addition of 65536 f32, in ns", 8000.0)
 ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
 ROW_EXTREMUM = Rate("row-extremum", "a maximum of 3 adjacent f32, on one core, in ns", 2.3)
@@ -76,6 +79,11 @@ NAIVE_CONVOLUTION = Rate(
     "naive-convolution-multiply-add",
     "one multiply-add in a convolution of 2x2 images by windows of 3x3, 32 to 32 f32, in ns",
     0.6,
+)
+GROUPED_BATCH = Rate(
+    "batch-grouped-multiply-add",
+    "one multiply-add in the gradient by the kernel of a convolution of 16 groups to 64 f32, in ns",
+    3.0,
 )
 SORTED = Rate("sorted-element", "one comparison of a sort of 100,000 f32, in ns", 15.0)
 PLAIN_SORTED = Rate(

@@ -199,7 +199,10 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
         each = max(alone, rates[roofline.GROUPED_CONVOLUTION])
         return _START_NS + conv.products * each * factor
     if not conv.is_of_library:
-        return known_flops(op) / 2 * conv.batches * rates[cpu.NAIVE_CONVOLUTION]
+        each = rates[cpu.GROUPED_BATCH if conv.batches > 1 else cpu.NAIVE_CONVOLUTION]
+        return known_flops(op) / 2 * conv.batches * each
+    rows = prod(shape_of(op.result)) / outputs
     few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
+    few += 140 / rows
     ns: float = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
     return _START_NS + ns + sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES

@@ -20,7 +20,7 @@ from .device import Device
 from .flops import known_flops
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
 from .node import FusedKernel, Node, is_library_reduction, takes_columns
-from .price import COMPILE_KERNEL_NS, Model, width_of
+from .price import Model, width_of
 from .rates import Rates
 
 _WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
@@ -34,14 +34,17 @@ class OnCpu(Model):
 
     def __init__(self, device: Device, rates: Rates) -> None:
         super().__init__(device, rates)
-        self._is_unrolled = True
+        self._is_unrolled: bool | None = None
         self._cache = device.cache_bytes if rates.measured else cpu.CACHE
 
-    def without_unrolling(self) -> OnCpu:
-        """The same CPU with `xla_cpu_disable_loop_unrolling`: LLVM does not unroll loops."""
-        rolled = copy(self)
-        rolled._is_unrolled = False
-        return rolled
+    def with_unrolling(self, is_unrolled: bool) -> OnCpu:
+        """The same CPU if LLVM unrolls loops, and if not: with `xla_cpu_disable_loop_unrolling`.
+
+        Without either, each kernel is compiled in the way that suits it.
+        """
+        other = copy(self)
+        other._is_unrolled = is_unrolled
+        return other
 
     @property
     def launch(self) -> float:
@@ -62,27 +65,30 @@ class OnCpu(Model):
 
     def loops(self, shape: Sequence[int]) -> Loops:
         """How the loops over a result of this shape are compiled."""
-        return _unrolled_loops(shape) if self._is_unrolled else _rolled_loops(shape)
+        ways = {True: _unrolled_loops, False: _rolled_loops}
+        if self._is_unrolled is not None:
+            return ways[self._is_unrolled](shape)
+        return min(way(shape) for way in ways.values())
 
     def compile_ns(self, kernel: FusedKernel) -> float:
         """The time of compiling a kernel, in ns: none for a call of a library."""
         root = kernel.root
+        each = self.rates[cpu.COMPILE_KERNEL]
         if root.name in _OF_LIBRARY:
-            copies = len(copied_operands(root.op))
-            return copies * (COMPILE_KERNEL_NS + _COMPILE_TRANSPOSE_NS)
+            return each * len(copied_operands(root.op)) * (1 + _COMPILE_TRANSPOSE)
         if any(n.name == "reduce" and is_library_reduction(n) for n in kernel.nodes):
             return 0.0
-        ns = super().compile_ns(kernel)
+        kernels = 1 + _COMPILE_OP * len(kernel.nodes)
         for node in kernel.nodes:
             if node.name == "transpose" and _moves_last(node.op):
-                ns += _COMPILE_TRANSPOSE_NS
+                kernels += _COMPILE_TRANSPOSE
             elif node.name == "concatenate":
-                ns += len(node.operands) * _COMPILE_PART_NS
+                kernels += len(node.operands) * _COMPILE_PART
             elif node.name in FUNCTIONS:
-                ns += _COMPILE_FUNCTION_NS
+                kernels += _COMPILE_FUNCTION
             elif node.name == "scatter" or (node.name == "reduce" and len(node.results) == 1):
-                ns += _COMPILE_NEST_NS
-        return ns if self._is_unrolled else ns * _COMPILE_ROLLED
+                kernels += _COMPILE_NEST
+        return each * kernels * (1.0 if self._is_unrolled is not False else _COMPILE_ROLLED)
 
     def _own(self, node: Node) -> float | None:
         """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
@@ -210,8 +216,11 @@ class OnCpu(Model):
 
 _OWN = {**cpu.OWN, "dot_general": dot_ns, "convolution": convolution_ns}
 _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
-_COMPILE_TRANSPOSE_NS, _COMPILE_NEST_NS = 55e6, 40e6  # loops that LLVM unrolls or interchanges
-_COMPILE_PART_NS, _COMPILE_FUNCTION_NS = 12e6, 9e6
+
+# What compiling takes, in kernels of two elementwise ops: each op, a part of a concatenation, an
+# elementary function, and loops that LLVM unrolls or interchanges.
+_COMPILE_OP, _COMPILE_PART, _COMPILE_FUNCTION = 0.05, 1.8, 1.4
+_COMPILE_TRANSPOSE, _COMPILE_NEST = 8.5, 6.0
 _COMPILE_ROLLED = 0.85  # the time of compiling without loop unrolling, of 30 programs
 
 _COUNTED = ARITHMETIC | {"square"}
@@ -251,8 +260,10 @@ def _threads(flops: float, moved: float) -> int:
 
 
 def _moves_last(op: ir.OpView) -> bool:
-    permutation = list(op.permutation)
-    return bool(permutation) and permutation[-1] != len(permutation) - 1
+    """Whether adjacent elements of a transpose are not adjacent in its operand."""
+    shape = shape_of(op.operand)
+    order = [dim for dim in op.permutation if shape[dim] != 1]
+    return bool(order) and order[-1] != max(order)
 
 
 def _unrolled_loops(shape: Sequence[int]) -> Loops:

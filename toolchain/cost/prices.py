@@ -36,8 +36,8 @@ def price_of(
 
 def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
     """The prices of the functions of a module on a CPU with LLVM's loop unrolling, and without."""
-    unrolled = OnCpu(device, rates)
-    models, totals = (unrolled, unrolled.without_unrolling()), [Price(), Price()]
+    model = OnCpu(device, rates)
+    models, totals = [model.with_unrolling(each) for each in (True, False)], [Price(), Price()]
     for function in module.regions[0].blocks[0].operations:
         for region in function.regions:
             totals = [m.region(region).plus(t) for m, t in zip(models, totals, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,10 +11,12 @@ from time import perf_counter
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jaxlib.version import __version__
 
 from ...backend import hook
 from ...backend.timing import timing_rounds
+from ...cost import cpu
 from ...cost.rates import read_rates_file
 from ...errors import MissingTargetError
 from ...files import require_folder, write_json
@@ -22,6 +24,8 @@ from .probes import PROBES, Probe
 
 LEAST_ROUNDS = 5
 """The least number of rounds, however little time there is; a round runs every probe once."""
+
+_KERNELS = 12  # of the program that is compiled
 
 _CALLS_SECONDS = 0.01  # the minimum time for which a round calls each probe
 
@@ -39,7 +43,7 @@ def calibrate(
     """Measure rates on this machine, without passes of jxc.
 
     Each round runs every probe once, so that other load on the machine affects all of them alike.
-    A rate is the median over the rounds.
+    A rate is the lower quartile of the rounds: what disturbs a run only makes it longer.
 
     Args:
         target: "cpu", or the kind of another device that is present.
@@ -73,12 +77,35 @@ def calibrate(
                 break
             more = int(max(0.0, left) / (_CALLS_SECONDS * len(calls))) + 1
             progress("measuring", len(measured), max(LEAST_ROUNDS, len(measured) + more))
-    return {
-        (name := probe.rate.name): statistics.median(each[name] for each in measured)
-        * 1e9
-        / probe.units
+    found = {
+        (name := probe.rate.name): _low(each[name] for each in measured) * 1e9 / probe.units
         for probe in chosen
     }
+    return found if probes is not None else {**found, cpu.COMPILE_KERNEL.name: _compiling_ns()}
+
+
+def _low(seconds: Iterable[float]) -> float:
+    return statistics.quantiles(seconds, n=4)[0]
+
+
+def _compiling_ns() -> float:
+    """The time of compiling one more elementwise kernel: one behind each product of a chain."""
+
+    def compiled(count: int, is_scaled: bool) -> float:
+        def program(x: Any, w: Any) -> Any:
+            for number in range(count):
+                x = x @ w
+                x = x * (number + 1.5) + 0.25 if is_scaled else x
+            return x
+
+        lowered = jax.jit(program).lower(*[jnp.ones((64, 64), jnp.float32)] * 2)
+        start = perf_counter()
+        lowered.compile()
+        return perf_counter() - start
+
+    with hook.use(None):
+        each = [compiled(_KERNELS, True) - compiled(_KERNELS, False) for _ in range(LEAST_ROUNDS)]
+    return _low(each) * 1e9 / _KERNELS
 
 
 def save_rates(file: Path, target: str, rates: Mapping[str, float]) -> None:

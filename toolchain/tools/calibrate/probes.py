@@ -133,6 +133,10 @@ def _convolution(x: Any, w: Any) -> Any:
     )
 
 
+def _gradient_by_kernel(x: Any, w: Any) -> Any:
+    return jax.grad(lambda w: _convolution(x, w).sum())(w)
+
+
 def _maximum(x: Any) -> Any:
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
 
@@ -247,6 +251,11 @@ PROBES = [
         cpu.NAIVE_CONVOLUTION,
         lambda: (_convolution, [_ones(64, 2, 2, 32), _ones(3, 3, 32, 32)]),
         64 * 4 * 9 * 32 * 32,
+    ),
+    Probe(
+        cpu.GROUPED_BATCH,
+        lambda: (_gradient_by_kernel, [_ones(4, 8, 8, 16), _ones(3, 3, 1, 64)]),
+        9 * 64 * 64 * 4 * 16,
     ),
     Probe(
         roofline.SCALAR,
