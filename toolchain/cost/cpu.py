@@ -172,7 +172,7 @@ def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     each = rates[WINDOW_SUM if body_of(op) == "add" else WINDOW] * len(op.results)
     if not body_of(op):
         each *= 4
-    strides = op.attributes["window_strides"] if "window_strides" in op.attributes else [1]
+    strides = op.attributes.get("window_strides", [1])
     is_strided = window[-1] > 1 and strides[len(strides) - 1] > 2
     if is_strided or shape_of(op.results[0])[-1] < VECTOR:
         each = max(each, 4 * rates[WINDOW_SUM])

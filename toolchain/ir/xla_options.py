@@ -1,6 +1,6 @@
 """The module attribute by which a pass sets options of XLA for the program.
 
-    module attributes {jxc.xla_options = {xla_cpu_disable_loop_unrolling = true}}
+module attributes {jxc.xla_options = {xla_cpu_disable_loop_unrolling = true}}
 """
 
 from __future__ import annotations
