@@ -6,29 +6,26 @@ from jaxlib.mlir import ir
 
 from jxc.cost.prices import prices_of_unrolling
 from jxc.ir.xla_options import XLA_OPTIONS, set_xla_option
-from jxc.rewrite import PassContext, module_pass, reassociates
+from jxc.rewrite import PassContext, module_pass
 from jxc.rewrite.gate import LEAST_SAVED, Verdict
-from jxc.rewrite.rule import Contract
 
 _OPTION = "xla_cpu_disable_loop_unrolling"
 
 
 @module_pass(changes=(XLA_OPTIONS,))
-def loop_unrolling(module: ir.Operation, context: PassContext) -> Contract | None:
-    """Set `xla_cpu_disable_loop_unrolling` where that pays. Contract: reassociates.
+def loop_unrolling(module: ir.Operation, context: PassContext) -> None:
+    """Set `xla_cpu_disable_loop_unrolling` where that pays. Contract: exact.
 
     LLVM unrolls loops over up to 37 elements, and then often vectorizes nothing: on shapes such as
     (3750, 16) or (1250, 6, 8), elementwise kernels take 3 to 10 times as long as on flat arrays.
     Without unrolling they are vectorized, and every program compiles 15 % faster; but loops over
-    2 to 7 elements are slower. Prices decide for the program as a whole. LLVM may then fuse other
-    multiplications and additions, so that results round differently.
+    2 to 7 elements are slower. Prices decide for the program as a whole. Results differ
+    only where LLVM fuses multiplications and additions, and so rounds, in another way.
     """
     if context.target != "cpu":
-        return None
+        return
     unrolled, rolled = prices_of_unrolling(module, context.device, context.rates)
     verdict = Verdict(unrolled, rolled, context.device.name)
     is_slower = rolled.seconds > unrolled.seconds
     if not is_slower and verdict.saved_in(context.calls) >= LEAST_SAVED * context.calls:
         set_xla_option(module, _OPTION)
-        return reassociates
-    return None

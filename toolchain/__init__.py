@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .rewrite import (
         PassContext,
         approximates,
+        equation,
         exact,
         module_pass,
         no_match,
@@ -66,6 +67,7 @@ __all__ = [
     "disable",
     "doctor",
     "enable",
+    "equation",
     "exact",
     "explain",
     "ir",
@@ -96,8 +98,8 @@ _NAMES = {
     "patterns.replacement": ("replacement",),
     "pipeline.run": ("opt",),
     "rewrite": (
-        *("PassContext", "approximates", "exact", "module_pass", "no_match", "reassociates"),
-        "rule",
+        *("PassContext", "approximates", "equation", "exact", "module_pass", "no_match"),
+        *("reassociates", "rule"),
     ),
     "tools.bucket.bucket": ("bucket",),
     "tools.debug.finding": ("NanError",),

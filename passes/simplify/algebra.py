@@ -14,15 +14,13 @@ from jxc.ir.values import (
     SPLATS,
     as_result,
     element_type,
-    is_all_ones,
     is_boolean,
     is_complex,
     is_integer,
-    is_splat,
     splat_of,
     static_shape,
 )
-from jxc.rewrite import exact, rule
+from jxc.rewrite import equation, exact, rule
 
 _Shift: TypeAlias = hlo.ShiftLeftOp | hlo.ShiftRightArithmeticOp | hlo.ShiftRightLogicalOp
 
@@ -107,44 +105,19 @@ def _with_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
     return None
 
 
-@rule(exact, producer=hlo.AddOp)
-def subtract_of_sum(op: hlo.SubtractOp) -> ir.Value | None:
+@equation(exact, on=is_integer)
+def subtract_of_sum() -> None:
     """(x + y) - y -> x, x - (x + y) -> -y, on integers: floats round."""
-    if not is_integer(op.result):
-        return None
-    match op.lhs.owner:
-        case hlo.AddOp(lhs=x, rhs=y) if op.rhs in (x, y):
-            return as_result(x if op.rhs == y else y, op)
-    match op.rhs.owner:
-        case hlo.AddOp(lhs=x, rhs=y) if op.lhs in (x, y):
-            return hlo.negate(y if op.lhs == x else x, results=[op.result.type])
-    return None
 
 
-@rule(exact, producer=hlo.SubtractOp)
-def subtract_of_difference(op: hlo.SubtractOp) -> ir.Value | None:
+@equation(exact, on=is_integer)
+def subtract_of_difference() -> None:
     """x - (x - y) -> y, (x - y) - x -> -y, on integers."""
-    if not is_integer(op.result):
-        return None
-    match op.rhs.owner:
-        case hlo.SubtractOp(lhs=x, rhs=y) if x == op.lhs:
-            return as_result(y, op)
-    match op.lhs.owner:
-        case hlo.SubtractOp(lhs=x, rhs=y) if x == op.rhs:
-            return hlo.negate(y, results=[op.result.type])
-    return None
 
 
-@rule(exact, producer=hlo.SubtractOp)
-def add_of_difference(op: hlo.AddOp) -> ir.Value | None:
+@equation(exact, on=is_integer)
+def add_of_difference() -> None:
     """(x - y) + y -> x, on integers."""
-    if not is_integer(op.result):
-        return None
-    for difference, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        match difference.owner:
-            case hlo.SubtractOp(lhs=x, rhs=y) if y == other:
-                return as_result(x, op)
-    return None
 
 
 @rule(exact, producer=(hlo.MaxOp, hlo.MinOp))
@@ -164,32 +137,19 @@ def max_min_absorbed(op: hlo.MaxOp | hlo.MinOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.XorOp)
-def xor_of_xor(op: hlo.XorOp) -> ir.Value | None:
+@equation(exact)
+def xor_of_xor() -> None:
     """(x ^ y) ^ y -> x."""
-    for pair, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        match pair.owner:
-            case hlo.XorOp(lhs=x, rhs=y) if other in (x, y):
-                return as_result(x if other == y else y, op)
-    return None
 
 
-@rule(exact, producer=hlo.NotOp)
-def xor_of_nots(op: hlo.XorOp) -> ir.Value | None:
-    """not(x) ^ not(y) -> x ^ y."""
-    match op.lhs.owner, op.rhs.owner:
-        case hlo.NotOp(operand=x), hlo.NotOp(operand=y):
-            return hlo.xor(x, y, results=[op.result.type])
-    return None
+@equation(exact)
+def xor_of_nots() -> None:
+    """~x ^ ~y -> x ^ y."""
 
 
-@rule(exact, producer=SPLATS)
-def xor_all_ones(op: hlo.XorOp) -> ir.Value | None:
-    """x ^ -1 -> not(x): every bit of the constant is set."""
-    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if is_all_ones(other):
-            return hlo.not_(x, results=[op.result.type])
-    return None
+@equation(exact)
+def xor_all_ones() -> None:
+    """x ^ ones -> ~x."""
 
 
 @rule(exact)
@@ -216,17 +176,14 @@ def shift_of_shift(op: _Shift) -> ir.Value | None:
     return type(op)(inner.lhs, amount, results=[op.result.type]).result
 
 
-@rule(exact, producer=SPLATS)
-def remainder_by_one(op: hlo.RemOp) -> ir.Value | None:
+@equation(exact, on=is_integer)
+def remainder_by_one() -> None:
     """x % 1 -> 0, on integers: floats have fractions."""
-    is_zero = is_integer(op.result) and is_splat(op.rhs, 1)
-    return build.splat_result(0, op) if is_zero else None
 
 
-@rule(exact, producer=SPLATS)
-def power_of_one(op: hlo.PowOp) -> ir.Value | None:
+@equation(exact)
+def power_of_one() -> None:
     """x ** 1 -> x, on real numbers."""
-    return as_result(op.lhs, op) if is_splat(op.rhs, 1) else None
 
 
 @rule(exact, producer=SPLATS)

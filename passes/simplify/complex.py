@@ -7,7 +7,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import as_result, is_complex, is_float
-from jxc.rewrite import exact, rule
+from jxc.rewrite import equation, exact, rule
 
 from .._shared.elementwise import is_used_once
 
@@ -17,31 +17,19 @@ def _part(op: hlo.RealOp | hlo.ImagOp, z: ir.Value) -> ir.Value:
     return hlo.real(z) if isinstance(op, hlo.RealOp) else hlo.imag(z)
 
 
-@rule(exact, producer=hlo.ComplexOp)
-def real_of_complex(op: hlo.RealOp) -> ir.Value | None:
+@equation(exact)
+def real_of_complex() -> None:
     """real(complex(x, y)) -> x."""
-    match op.operand.owner:
-        case hlo.ComplexOp(lhs=x):
-            return as_result(x, op)
-    return None
 
 
-@rule(exact, producer=hlo.ComplexOp)
-def imag_of_complex(op: hlo.ImagOp) -> ir.Value | None:
+@equation(exact)
+def imag_of_complex() -> None:
     """imag(complex(x, y)) -> y."""
-    match op.operand.owner:
-        case hlo.ComplexOp(rhs=y):
-            return as_result(y, op)
-    return None
 
 
-@rule(exact, producer=hlo.RealOp)
-def complex_of_parts(op: hlo.ComplexOp) -> ir.Value | None:
+@equation(exact)
+def complex_of_parts() -> None:
     """complex(real(z), imag(z)) -> z."""
-    match op.lhs.owner, op.rhs.owner:
-        case hlo.RealOp(operand=z), hlo.ImagOp(operand=w) if z == w:
-            return as_result(z, op)
-    return None
 
 
 @rule(exact)

@@ -6,11 +6,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.bounds import bounds_of, type_bounds
+from jxc.ir.bounds import bounds_of
 from jxc.ir.values import (
     as_result,
     direction_of,
-    element_type,
     is_boolean,
     is_float,
     is_integer,
@@ -19,7 +18,7 @@ from jxc.ir.values import (
     splat_of,
     users,
 )
-from jxc.rewrite import exact, rule
+from jxc.rewrite import equation, exact, rule
 
 from .compare import compare
 
@@ -129,22 +128,14 @@ def and_or_of_nots(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.NotOp)
-def and_or_of_complement(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
-    """p & not(p) -> 0, p | not(p) -> -1, with every bit set."""
-    for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        match other.owner:
-            case hlo.NotOp(operand=q) if p == q and (kind := type_bounds(element_type(p))):
-                every = kind.high if kind.low == 0 else -1
-                return build.splat_result(0 if isinstance(op, hlo.AndOp) else every, op)
-    return None
+@equation(exact)
+def and_or_of_complement() -> None:
+    """p & ~p -> 0, p | ~p -> ones."""
 
 
-@rule(exact, producer=(hlo.AndOp, hlo.OrOp))
-def and_or_absorbed(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
+@equation(exact)
+def and_or_absorbed() -> None:
     """p & (p | q) -> p, p | (p & q) -> p."""
-    p, _ = _nested(op, hlo.OrOp if isinstance(op, hlo.AndOp) else hlo.AndOp) or (None, None)
-    return None if p is None else as_result(p, op)
 
 
 @rule(exact, producer=(hlo.AndOp, hlo.OrOp))
@@ -162,10 +153,6 @@ def _nested(op: hlo.AndOp | hlo.OrOp, kind: type[ir.OpView]) -> tuple[ir.Value, 
     return None
 
 
-@rule(exact, producer=hlo.NotOp)
-def not_of_not(op: hlo.NotOp) -> ir.Value | None:
-    """not(not(x)) -> x."""
-    match op.operand.owner:
-        case hlo.NotOp(operand=x):
-            return as_result(x, op)
-    return None
+@equation(exact)
+def not_of_not() -> None:
+    """~(~x) -> x."""

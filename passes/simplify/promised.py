@@ -13,46 +13,41 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
-    SPLATS,
-    as_result,
     direction_of,
     element_type,
     is_float,
     is_same,
     splat_of,
 )
-from jxc.rewrite import exact, rule
+from jxc.rewrite import equation, exact, rule
 
 from .compare import INVERSE, compare
-from .identities import other_than
 from .pad import joined_pads
 
 _WITHOUT_NAN = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")  # types without NaN, where 0 / 0 is a number
 
 
-def _is_of_same_float(op: hlo.SubtractOp | hlo.DivOp | hlo.CompareOp) -> bool:
-    """Whether both operands are one value, of a float type with NaN."""
-    x = op.lhs
-    return x == op.rhs and is_float(x) and str(element_type(x)) not in _WITHOUT_NAN
+def _has_nan(value: ir.Value) -> bool:
+    """Whether the elements are floats of a type with NaN."""
+    return is_float(value) and str(element_type(value)) not in _WITHOUT_NAN
 
 
-@rule(exact, assumes="no-nans")
-def subtract_same_float(op: hlo.SubtractOp) -> ir.Value | None:
-    """x - x -> 0.0, on floats: of infinities it is NaN."""
-    return build.splat_result(0.0, op) if _is_of_same_float(op) else None
+@equation(exact, on=_has_nan, assumes="no-nans")
+def subtract_same_float() -> None:
+    """x - x -> 0, on floats: of infinities it is NaN."""
 
 
-@rule(exact, assumes="no-nans")
-def divide_same_float(op: hlo.DivOp) -> ir.Value | None:
-    """x / x -> 1.0, on floats: of zeros and infinities it is NaN."""
-    return build.splat_result(1.0, op) if _is_of_same_float(op) else None
+@equation(exact, on=_has_nan, assumes="no-nans")
+def divide_same_float() -> None:
+    """x / x -> 1, on floats: of zeros and infinities it is NaN."""
 
 
 @rule(exact, assumes="no-nans")
 def compare_same_float(op: hlo.CompareOp) -> ir.Value | None:
     """x == x, x <= x, x >= x -> true, the others -> false, on floats."""
     is_true = direction_of(op) in ("EQ", "LE", "GE")
-    return build.splat_result(is_true, op) if _is_of_same_float(op) else None
+    is_same_float = op.lhs == op.rhs and _has_nan(op.lhs)
+    return build.splat_result(is_true, op) if is_same_float else None
 
 
 @rule(exact, assumes="no-nans", producer=hlo.CompareOp)
@@ -106,18 +101,14 @@ def _is_zero(value: ir.Value) -> bool:
     return splat_of(value) == 0 and is_float(value)
 
 
-@rule(exact, assumes="no-signed-zeros", producer=SPLATS)
-def add_float_zero(op: hlo.AddOp) -> ir.Value | None:
-    """x + 0.0 -> x, on floats: -0.0 + 0.0 is 0.0."""
-    return other_than(op, _is_zero)
+@equation(exact, on=is_float, assumes="no-signed-zeros")
+def add_float_zero() -> None:
+    """x + 0 -> x, x + -0 -> x, on floats: -0.0 + 0.0 is 0.0."""
 
 
-@rule(exact, assumes="no-signed-zeros", producer=SPLATS)
-def subtract_float_zero(op: hlo.SubtractOp) -> ir.Value | None:
-    """x - 0.0 -> x, and 0.0 - x -> -x, on floats: 0.0 - 0.0 is 0.0."""
-    if _is_zero(op.rhs):
-        return as_result(op.lhs, op)
-    return hlo.negate(op.rhs, results=[op.result.type]) if _is_zero(op.lhs) else None
+@equation(exact, on=is_float, assumes="no-signed-zeros")
+def subtract_float_zero() -> None:
+    """x - 0 -> x, x - -0 -> x, 0 - x -> -x, -0 - x -> -x, on floats: 0.0 - 0.0 is 0.0."""
 
 
 @rule(exact, assumes="no-signed-zeros", producer=hlo.PadOp)

@@ -7,21 +7,18 @@ from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
-    SPLATS,
     as_result,
     element_type,
     is_complex,
     is_float,
     is_integer,
-    is_splat,
     splat_of,
     static_shape,
 )
-from jxc.rewrite import exact, rule
+from jxc.rewrite import equation, exact, rule
 
 from .._shared.elementwise import is_used_once
 from .algebra import wrapped_splat
-from .identities import is_neutral_to_add
 
 _SIGNED = frozenset({"bf16", "f16", "f32", "f64"})  # small floats may lack -0.0, or any sign
 
@@ -31,59 +28,42 @@ def _is_signed(value: ir.Value) -> bool:
     return is_integer(value) or str(element_type(value)) in _SIGNED
 
 
-@rule(exact, producer=hlo.NegOp)
-def negate_of_negate(op: hlo.NegOp) -> ir.Value | None:
+def _is_real(value: ir.Value) -> bool:
+    return not is_complex(value)
+
+
+def _is_signed_float(value: ir.Value) -> bool:
+    return is_float(value) and _is_signed(value)
+
+
+@equation(exact)
+def negate_of_negate() -> None:
     """-(-x) -> x; integers wrap back."""
-    match op.operand.owner:
-        case hlo.NegOp(operand=x):
-            return as_result(x, op)
-    return None
 
 
-@rule(exact, producer=hlo.SubtractOp)
-def negate_of_subtract(op: hlo.NegOp) -> ir.Value | None:
+@equation(exact, on=is_integer)
+def negate_of_subtract() -> None:
     """-(x - y) -> y - x, on integers: for equal floats -(x - y) is -0.0, and y - x is 0.0."""
-    match op.operand.owner:
-        case hlo.SubtractOp(lhs=x, rhs=y) if not is_float(x) and not is_complex(x):
-            return hlo.subtract(y, x, results=[op.result.type])
-    return None
 
 
-@rule(exact, producer=hlo.NegOp)
-def add_of_negate(op: hlo.AddOp) -> ir.Value | None:
-    """x + (-y) -> x - y, and (-y) + x -> x - y, as IEEE 754 defines x - y."""
-    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        match other.owner:
-            case hlo.NegOp(operand=y):
-                return hlo.subtract(x, y, results=[op.result.type])
-    return None
+@equation(exact)
+def add_of_negate() -> None:
+    """x + -y -> x - y, as IEEE 754 defines x - y."""
 
 
-@rule(exact, producer=hlo.NegOp)
-def subtract_of_negate(op: hlo.SubtractOp) -> ir.Value | None:
-    """x - (-y) -> x + y."""
-    match op.rhs.owner:
-        case hlo.NegOp(operand=y):
-            return hlo.add(op.lhs, y, results=[op.result.type])
-    return None
+@equation(exact)
+def subtract_of_negate() -> None:
+    """x - -y -> x + y."""
 
 
-@rule(exact, producer=hlo.NegOp)
-def multiply_of_negates(op: hlo.MulOp) -> ir.Value | None:
-    """(-x) * (-y) -> x * y, on real numbers."""
-    match op.lhs.owner, op.rhs.owner:
-        case hlo.NegOp(operand=x), hlo.NegOp(operand=y) if not is_complex(x):
-            return hlo.multiply(x, y, results=[op.result.type])
-    return None
+@equation(exact, on=_is_real)
+def multiply_of_negates() -> None:
+    """-x * -y -> x * y, on real numbers."""
 
 
-@rule(exact, producer=hlo.NegOp)
-def divide_of_negates(op: hlo.DivOp) -> ir.Value | None:
-    """(-x) / (-y) -> x / y, on floats: integers overflow if x is the least and y is 1."""
-    match op.lhs.owner, op.rhs.owner:
-        case hlo.NegOp(operand=x), hlo.NegOp(operand=y) if is_float(x):
-            return hlo.divide(x, y, results=[op.result.type])
-    return None
+@equation(exact, on=is_float)
+def divide_of_negates() -> None:
+    """-x / -y -> x / y, on floats: integers overflow if x is the least and y is 1."""
 
 
 @rule(exact, producer=hlo.NegOp)
@@ -104,29 +84,19 @@ def abs_of_abs(op: hlo.AbsOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=SPLATS)
-def subtract_from_zero(op: hlo.SubtractOp) -> ir.Value | None:
-    """0 - x -> -x, and -0.0 - x -> -x on floats: 0.0 - 0.0 is 0.0."""
-    if not is_neutral_to_add(op.lhs):
-        return None
-    return hlo.negate(op.rhs, results=[op.result.type])
+@equation(exact)
+def subtract_from_zero() -> None:
+    """-0 - x -> -x: 0 - x on integers, and on floats not 0.0 - x, as 0.0 - 0.0 is 0.0."""
 
 
-@rule(exact, producer=SPLATS)
-def multiply_by_minus_one(op: hlo.MulOp) -> ir.Value | None:
+@equation(exact, on=_is_signed)
+def multiply_by_minus_one() -> None:
     """x * -1 -> -x, on signed numbers; the least integer is its own negative."""
-    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if is_splat(other, -1) and _is_signed(x):
-            return hlo.negate(x, results=[op.result.type])
-    return None
 
 
-@rule(exact, producer=SPLATS)
-def divide_by_minus_one(op: hlo.DivOp) -> ir.Value | None:
+@equation(exact, on=_is_signed_float)
+def divide_by_minus_one() -> None:
     """x / -1 -> -x, on floats: integers overflow for the least of them."""
-    if not is_splat(op.rhs, -1) or is_integer(op.result) or not _is_signed(op.result):
-        return None
-    return hlo.negate(op.lhs, results=[op.result.type])
 
 
 def _negative(value: ir.Value) -> ir.Value | None:

@@ -201,7 +201,7 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
     if not conv.is_of_library:
         each = rates[cpu.GROUPED_BATCH if conv.batches > 1 else cpu.NAIVE_CONVOLUTION]
         return known_flops(op) / 2 * conv.batches * each
-    rows = prod(shape_of(op.result)) / outputs
+    rows = prod(shape_of(op.result)) * conv.batches / outputs
     few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
     few += 140 / rows
     ns: float = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor

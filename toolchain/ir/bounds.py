@@ -45,6 +45,13 @@ def type_bounds(element: ir.Type) -> Bounds | None:
     return Bounds(-(1 << element.width - 1), (1 << element.width - 1) - 1)
 
 
+def is_extreme(value: ir.Value, *, least: bool) -> bool:
+    """Whether `value` is a splat of the least or greatest number of its type, infinities too."""
+    found, kind = splat_of(value), type_bounds(element_type(value))
+    low, high = (-math.inf, math.inf) if kind is None else kind
+    return found is not None and found == (low if least else high)
+
+
 class _Implied(NamedTuple):
     """The bounds that a predicate implies for `value`, in one branch of a select."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .annotations import has_annotation as has_annotation
 from .driver import apply_rules as apply_rules, rule_pass as rule_pass
+from .equation import equation as equation
 from .former_names import warn_renamed
 from .module_pass import (
     File as File,
