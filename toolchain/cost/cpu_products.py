@@ -22,6 +22,7 @@ from .rates import Rates
 _DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by element
 _ROW_START = 1.5  # of a short row that is added, of an op on one
 _START_NS = 10_000.0  # the threads of the library for convolutions
+_CALL_NS = 3_000.0  # a call that starts none
 
 
 def copied_operands(op: ir.OpView) -> list[int]:
@@ -205,4 +206,5 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
     few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
     few += 140 / rows
     ns: float = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
-    return _START_NS + ns + sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES
+    copies = sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES
+    return min(_START_NS, _CALL_NS + ns) + ns + copies

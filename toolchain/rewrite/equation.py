@@ -200,8 +200,9 @@ def _number_of(tree: ast.expr) -> float | None:
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
         found = _number_of(tree.operand)
         return None if found is None else -float(found)
-    is_number = isinstance(tree, ast.Constant) and isinstance(tree.value, int | float)
-    return float(tree.value) if is_number else None  # type: ignore[union-attr,arg-type]
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float):
+        return float(tree.value)
+    return None
 
 
 def _producers(tree: ast.expr) -> frozenset[type]:
