@@ -11,13 +11,9 @@ from math import log, log2, prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
-from jaxlib.version import __version__
 
 from ..ir.values import shape_of
-from .rates import Rate, Rates
-
-IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
-"""Whether jaxlib has the older libraries for products, reductions and functions."""
+from .rates import IS_OLD, Rate, Rates
 
 CORES = 2
 """The cores for which rates are shipped."""
@@ -34,12 +30,18 @@ VECTOR = 8
 COMPILE_KERNEL = Rate(
     "compile-kernel", "compiling one more elementwise kernel of two ops, in ns", 7e6
 )
-FORK = Rate("fork", "starting a kernel on all cores, an addition of 65536 f32, in ns", 8000.0)
+FORK = Rate(
+    "fork",
+    "starting a kernel on all cores, an addition of 65536 f32, in ns",
+    8000.0 if IS_OLD else 5000.0,
+)
 ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
 ROW_EXTREMUM = Rate("row-extremum", "a maximum of 3 adjacent f32, on one core, in ns", 2.3)
 SUMMED = Rate("summed-element", "one element of a sum of 1024 adjacent f32, one core, in ns", 0.1)
 ROW_OP = Rate(
-    "row-op", "an addition to 3 adjacent f32 in a kernel with a reduction, on one core, in ns", 2.0
+    "row-op",
+    "an addition to 3 adjacent f32 in a kernel with a reduction, on one core, in ns",
+    2.0 if IS_OLD else 3.0,
 )
 ROW_BROADCAST = Rate(
     "row-broadcast",
@@ -90,7 +92,9 @@ PLAIN_SORTED = Rate(
     "plain-sorted-element", "one comparison of a sort of 100,000 i32, of one operand, in ns", 3.0
 )
 SORTED_PAIR = Rate(
-    "sorted-pair", "one comparison of a sort of 100,000 f32 and as many i32, in ns", 23.0
+    "sorted-pair",
+    "one comparison of a sort of 100,000 f32 and as many i32, in ns",
+    23.0 if IS_OLD else 15.0,
 )
 TOP_SCANNED = Rate("top-1-element", "one element of the top-1 of 100,000 f32, in ns", 1.5)
 TOP_KEPT = Rate("top-k-comparison", "one comparison of the top-1,000 of 100,000 f32, in ns", 10.0)

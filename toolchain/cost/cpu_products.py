@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from ..ir.values import shape_of
 from . import cpu, roofline
 from .flops import Matrices, known_flops, matrices_of
-from .rates import Rates
+from .rates import IS_OLD, Rates
 
 _DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by element
 _ROW_START = 1.5  # of a short row that is added, of an op on one
@@ -106,7 +106,7 @@ def _one_product(rates: Rates, matrices: Matrices) -> float:
 def _row_ns(rates: Rates, terms: int, columns: int) -> float:
     """What each row of a narrow product takes beside its multiply-adds, in ns."""
     row: float = rates[cpu.TALL_PRODUCT] * cpu.TALL_ROW
-    if not cpu.IS_OLD:
+    if not IS_OLD:
         return row * (1.3 if columns % 8 else 0.5)
     if terms == 3:
         return row * min(1.0, 16 / columns)

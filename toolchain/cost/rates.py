@@ -16,8 +16,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from jaxlib.version import __version__
+
 from ..errors import UsageError
 from ..files import from_json, parse_json
+
+IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
+"""Whether jaxlib has the older kernels of XLA:CPU, whose shipped rates differ."""
 
 SHIPPED_TARGET = "cpu"
 """The only target with shipped rates."""
@@ -32,7 +37,7 @@ class Rate:
     Attributes:
         name: kebab-case, unique, such as "sine-of-xla".
         doc: the operation and the unit: "one element of stablehlo.sine, in ns".
-        shipped: its value under XLA:CPU of jaxlib 0.10.2 on two x86 cores with AVX-512.
+        shipped: its value under XLA:CPU of the installed jaxlib on two x86 cores with AVX-512.
     """
 
     name: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .formulas import TRANSCENDENTAL
-from .rates import Rate, Rates
+from .rates import IS_OLD, Rate, Rates
 
 BYTE = Rate("memory-byte", "one byte of 64 MiB that are summed up, in ns", 0.037)
 CACHED_BYTE = Rate("cached-byte", "one byte of 1 MiB that a loop reads and writes, in ns", 0.0085)
@@ -18,13 +18,17 @@ ELEMENTWISE = Rate("elementwise-flop", "one flop of a fused polynomial on f32, i
 FUNCTION = Rate("vectorized-function", "one element of stablehlo.exponential on f32, in ns", 0.7)
 SCALAR_FUNCTION = Rate("scalar-function", "one element of stablehlo.power on f32, in ns", 5.0)
 CONVOLUTION = Rate(
-    "convolution-multiply-add", "one multiply-add in a 3x3 convolution, 64 to 64 f32, in ns", 0.025
+    "convolution-multiply-add",
+    "one multiply-add in a 3x3 convolution, 64 to 64 f32, in ns",
+    0.025 if IS_OLD else 0.014,
 )
 GROUPED_CONVOLUTION = Rate(
     "grouped-multiply-add", "one multiply-add in a 3x3 convolution, 8 groups of 8 f32, in ns", 0.4
 )
 DEPTHWISE_CONVOLUTION = Rate(
-    "depthwise-multiply-add", "one multiply-add in a depthwise 3x3 convolution of f32, in ns", 5.0
+    "depthwise-multiply-add",
+    "one multiply-add in a depthwise 3x3 convolution of f32, in ns",
+    5.0 if IS_OLD else 3.0,
 )
 SCALAR = Rate("scalar-flop", "one flop of a 3x3 maximum of f32, not vectorized, in ns", 1.2)
 LAUNCH = Rate("kernel-launch", "one kernel of a chain of products of 8x8, in ns", 400.0)
