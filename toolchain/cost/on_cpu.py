@@ -95,7 +95,8 @@ class OnCpu(Model):
         if node.is_fused:
             return None
         if (own := _OWN.get(node.name)) is not None:
-            return own(node.op, self.rates)
+            factor = _ROLLED.get(node.name, 1.0) if self._is_unrolled is False else 1.0
+            return factor * own(node.op, self.rates)
         return known_flops(node.op) / self._peak(node) * 1e9
 
     def _peak(self, node: Node) -> float:
@@ -142,7 +143,9 @@ class OnCpu(Model):
             one_core += each * wanted
             flops += wanted * (node.name in _COUNTED)
             if node.name == "reduce":
-                one_core += self._reduced(kernel, node, wanted)
+                is_rolled = self._is_unrolled is False and not is_library_reduction(node)
+                factor = _ROLLED["reduce"] if is_rolled else 1.0
+                one_core += factor * self._reduced(kernel, node, wanted)
         one_core += root.elements * loops.element * self.rates[roofline.ELEMENTWISE]
         threads = 1 if is_search else _threads(flops, moved)
         ns = max(one_core / threads, self._memory_ns(moved))
@@ -221,6 +224,9 @@ _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
 # elementary function, and loops that LLVM unrolls or interchanges.
 _COMPILE_OP, _COMPILE_PART, _COMPILE_FUNCTION = 0.05, 1.8, 1.4
 _COMPILE_TRANSPOSE, _COMPILE_NEST = 8.5, 6.0
+# How many times longer ops take in loops that LLVM does not unroll: sums of integers and of complex
+# numbers, windows.
+_ROLLED = {"reduce": 1.7, "reduce_window": 1.6, "select_and_scatter": 1.2, "scatter": 0.6}
 _COMPILE_ROLLED = 0.85  # the time of compiling without loop unrolling, of 30 programs
 
 _COUNTED = ARITHMETIC | {"square"}
