@@ -11,7 +11,7 @@ import jxc
 from jxc.backend import hook
 from jxc.cost.fusion import kernels_of
 from jxc.cost.price import UNKNOWN_TRIPS
-from jxc.cost.prices import price_of
+from jxc.cost.prices import price_of, prices_of_unrolling
 from jxc.cost.rates import Rates
 from jxc.ir import clone_module, make_context, read_module
 from jxc.ir.module import main_of
@@ -82,6 +82,30 @@ def test_price_of_a_loop_counts_iterations():
     with module.context:
         unknown = _seconds(ops, outputs, context)
     assert unknown == pytest.approx(UNKNOWN_TRIPS * seconds[0], rel=0.01)
+
+
+def _with_and_without_unrolling(shape, function=lambda x: jnp.tanh(x * 2)):
+    module, context = jxc.lower(function, np.ones(shape, np.float32)).module, PassContext()
+    rates = Rates("cpu")
+    with module.context:
+        both = prices_of_unrolling(module.operation, context.device, rates)
+    return [price.seconds for price in both]
+
+
+def test_price_of_short_rows_depends_on_loop_unrolling():
+    (flat, _), columns = (_with_and_without_unrolling(each) for each in ((48000,), (3000, 16)))
+    assert columns[0] > 2 * columns[1] and columns[1] == pytest.approx(flat, rel=0.1)
+    unrolled, rolled = _with_and_without_unrolling((16000, 3))  # of several rows at once
+    assert rolled > 2 * unrolled
+    unrolled, rolled = _with_and_without_unrolling((1000, 6, 8))  # both loops are unrolled
+    assert unrolled > 4 * rolled
+
+
+def test_price_of_sums_of_integers_depends_on_loop_unrolling():
+    unrolled, rolled = _with_and_without_unrolling(
+        (1000, 100), lambda x: x.astype(jnp.int32).sum(0)
+    )
+    assert rolled > unrolled
 
 
 def test_rewrites_that_pay_only_together_are_found():
