@@ -6,7 +6,7 @@ from jaxlib.mlir import ir
 
 from jxc.cost.prices import prices_of_unrolling
 from jxc.ir.xla_options import XLA_OPTIONS, set_xla_option
-from jxc.rewrite import PassContext, module_pass
+from jxc.rewrite import PassContext, is_collecting, module_pass, remark
 from jxc.rewrite.gate import LEAST_SAVED, Verdict
 
 _OPTION = "xla_cpu_disable_loop_unrolling"
@@ -27,5 +27,9 @@ def loop_unrolling(module: ir.Operation, context: PassContext) -> None:
     unrolled, rolled = prices_of_unrolling(module, context.device, context.rates)
     verdict = Verdict(unrolled, rolled, context.device.name)
     is_slower = rolled.seconds > unrolled.seconds
-    if not is_slower and verdict.saved_in(context.calls) >= LEAST_SAVED * context.calls:
+    pays = not is_slower and verdict.saved_in(context.calls) >= LEAST_SAVED * context.calls
+    if pays:
         set_xla_option(module, _OPTION)
+    if is_collecting():
+        kind, what = ("passed", f"set {_OPTION}") if pays else ("missed", "declined")
+        remark("loop-unrolling", kind, module.location, f"{what}: {verdict}")
