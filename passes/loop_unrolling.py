@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from jxc.cost.cpu import COMPILE_KERNEL
 from jxc.cost.prices import prices_of_unrolling
 from jxc.ir.xla_options import XLA_OPTIONS, set_xla_option
 from jxc.rewrite import PassContext, is_collecting, module_pass, remark
-from jxc.rewrite.gate import LEAST_SAVED, Verdict
+from jxc.rewrite.gate import Verdict
 
 _OPTION = "xla_cpu_disable_loop_unrolling"
 
@@ -27,7 +28,9 @@ def loop_unrolling(module: ir.Operation, context: PassContext) -> None:
     unrolled, rolled = prices_of_unrolling(module, context.device, context.rates)
     verdict = Verdict(unrolled, rolled, context.device.name)
     is_slower = rolled.seconds > unrolled.seconds
-    pays = not is_slower and verdict.saved_in(context.calls) >= LEAST_SAVED * context.calls
+    compiling = (unrolled.compile_seconds - rolled.compile_seconds) * 1e9
+    saves_a_kernel = compiling >= context.rates[COMPILE_KERNEL]  # prices do not tell less apart
+    pays = verdict.is_faster or (saves_a_kernel and not is_slower)
     if pays:
         set_xla_option(module, _OPTION)
     if is_collecting():

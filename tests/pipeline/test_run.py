@@ -176,7 +176,7 @@ def test_rules_and_passes_have_a_line_as_repr():
     simplify = make_pipeline("simplify").steps[0].python
     assert re.fullmatch(r"<jxc pass simplify, \d+ rules: .*>", repr(simplify))
     (rule,) = (each for each in simplify.rules if each.name == "add-zero")
-    assert repr(rule).startswith("<jxc rule add-zero, exact: x + 0 -> x")
+    assert repr(rule).startswith("<jxc rule add-zero, exact: x + -0 -> x")
 
 
 OVER_DEVICES = """module @m attributes {mhlo.num_partitions = 2 : i32} {

@@ -171,6 +171,8 @@ FUNCTIONS = {
 def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     window = [int(size) for size in op.attributes["window_dimensions"]]
     outputs = prod(shape_of(op.results[0]))
+    if not window:
+        return 0.0
     if is_running(window, shape_of(op.operands[0]), shape_of(op.results[0])):
         return outputs * rates[RUNNING] * len(op.results)
     each = rates[WINDOW_SUM if body_of(op) == "add" else WINDOW] * len(op.results)
