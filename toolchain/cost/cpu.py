@@ -33,15 +33,13 @@ COMPILE_KERNEL = Rate(
 FORK = Rate(
     "fork",
     "starting a kernel on all cores, an addition of 65536 f32, in ns",
-    8000.0 if IS_OLD else 5000.0,
+    8000.0,
 )
 ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
 ROW_EXTREMUM = Rate("row-extremum", "a maximum of 3 adjacent f32, on one core, in ns", 2.3)
 SUMMED = Rate("summed-element", "one element of a sum of 1024 adjacent f32, one core, in ns", 0.1)
 ROW_OP = Rate(
-    "row-op",
-    "an addition to 3 adjacent f32 in a kernel with a reduction, on one core, in ns",
-    2.0 if IS_OLD else 3.0,
+    "row-op", "an addition to 3 adjacent f32 in a kernel with a reduction, on one core, in ns", 2.0
 )
 ROW_BROADCAST = Rate(
     "row-broadcast",
