@@ -31,7 +31,7 @@ from .tuning import (  # noqa: F401
 
 
 def test_program_to_which_no_rule_applies_is_tuned_if_there_are_options(done, monkeypatch):
-    x = argument()
+    x = argument(3)  # O2 leaves the loops over rows of 3 unrolled
     jxc.jit(chain, pipeline="O3")(x)
     tried = done[0].seconds.keys() | done[0].left_out.keys()
     assert {"plain", "plain with multi-output fusion", "plain with serial kernels"} <= tried
