@@ -23,6 +23,7 @@ _DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by
 _ROW_START = 1.5  # of a short row that is added, of an op on one
 _START_NS = 10_000.0  # the threads of the library for convolutions
 _CALL_NS = 3_000.0  # a call that starts none
+_UNPACKED = 0.6  # how many of one input it computes in the time of one of 5 inputs
 
 
 def copied_operands(op: ir.OpView) -> list[int]:
@@ -195,9 +196,10 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
     factor = 2.0 if cpu.kind_of(op.result) == "f64" else 1.0
     inputs, outputs = conv.inputs, conv.outputs
     if conv.groups > 1:
-        members = min(inputs, outputs // conv.groups)
-        alone = rates[roofline.DEPTHWISE_CONVOLUTION] / members**2
-        each = max(alone, rates[roofline.GROUPED_CONVOLUTION])
+        # The library packs 4 inputs of a group at a time, and adds to all its outputs at once.
+        packed = inputs / 4 if inputs % 4 == 0 else _UNPACKED if inputs > 4 else 1.0
+        alone = rates[roofline.DEPTHWISE_CONVOLUTION] * conv.groups / (outputs * packed)
+        each = max(alone, rates[roofline.CONVOLUTION])
         return _START_NS + conv.products * each * factor
     if not conv.is_of_library:
         each = rates[cpu.GROUPED_BATCH if conv.batches > 1 else cpu.NAIVE_CONVOLUTION]
