@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxlib.mlir import ir
 
 import jxc
 from jxc.backend.from_module import lowered_from_module
@@ -14,6 +15,7 @@ from jxc.ir import make_context
 from jxc.ir.io import read_module
 from jxc.ir.xla_options import XLA_OPTIONS, set_xla_option
 from jxc.rewrite import module_pass
+from jxc.source import JxcWarning
 
 MULTI_OUTPUT = "xla_cpu_use_multi_output_fusion"
 
@@ -61,6 +63,19 @@ def test_build_for_a_target_passes_the_options_of_the_module_to_xla():
 def test_jit_passes_the_options_of_the_module_to_xla():
     text = jxc.jit(chain, pipeline=multi_output).lower(X).compile().as_text()
     assert fusions(text) < fusions(jax.jit(chain).lower(X).compile().as_text())
+
+
+@module_pass(changes=(XLA_OPTIONS,))
+def wrong_kind(module) -> None:
+    """Set an option to what is none of the values of options."""
+    module.attributes[XLA_OPTIONS] = ir.DictAttr.get({MULTI_OUTPUT: ir.ArrayAttr.get([])})
+
+
+def test_jit_compiles_without_a_pipeline_that_sets_an_option_of_another_kind():
+    with pytest.warns(JxcWarning, match="expected a text, a boolean or an integer"):
+        found = jxc.jit(chain, pipeline=wrong_kind)(X)
+    for one, other in zip(found, jax.jit(chain)(X), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("value", ["1.5 : f32", "[1]"])

@@ -87,8 +87,8 @@ def rewrite_and_compile(
     agreed = None if group is None else _agreed(group, run, module)
     if agreed is not None and not agreed.verdict.agreed:
         module, rest = plain, args
-    bare, options = without_attribute(module, rest[1])
     try:
+        bare, options = without_attribute(module, rest[1])
         executable = compile_(backend, bare, rest[0], options, *rest[2:], **kwargs)
     except Exception as error:
         if agreed is not None and module is not plain:
