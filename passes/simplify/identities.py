@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -15,15 +13,8 @@ from jxc.ir.values import (
     is_integer,
     is_same,
     splat_attr,
-    splat_of,
 )
 from jxc.rewrite import equation, exact, rule
-
-
-def is_neutral_to_add(value: ir.Value) -> bool:
-    """Whether `value` is a splat of 0, or of -0.0 on floats."""
-    number = splat_of(value)
-    return number == 0 and (not isinstance(number, float) or math.copysign(1, number) < 0)
 
 
 def _is_discrete(value: ir.Value) -> bool:

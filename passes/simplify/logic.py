@@ -141,15 +141,9 @@ def and_or_absorbed() -> None:
 @rule(exact, producer=(hlo.AndOp, hlo.OrOp))
 def and_or_repeated(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & (p & q) -> p & q, p | (p | q) -> p | q."""
-    _, inner = _nested(op, type(op)) or (None, None)
-    return None if inner is None else as_result(inner, op)
-
-
-def _nested(op: hlo.AndOp | hlo.OrOp, kind: type[ir.OpView]) -> tuple[ir.Value, ir.Value] | None:
-    """The operands p and f(p, q) of `op`, in either order, for an f of that kind."""
-    for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if isinstance(other.owner, kind) and p in tuple(other.owner.operands):
-            return p, other
+    for p, inner in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if isinstance(inner.owner, type(op)) and p in tuple(inner.owner.operands):
+            return as_result(inner, op)
     return None
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import as_result, is_same, shape_of, static_shape
+from jxc.ir.values import as_result, is_same, is_splat, shape_of, static_shape
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once, numeric_shape
-from .identities import is_neutral_to_add
 
 
 class Edge(NamedTuple):
@@ -126,7 +126,7 @@ def add_of_pads(op: hlo.AddOp) -> ir.Value | None:
 
     On integers, and on floats padded with -0.0: -0.0 + 0.0 is 0.0.
     """
-    return joined_pads(op, is_neutral_to_add)
+    return joined_pads(op, partial(is_splat, number=-0.0))
 
 
 def joined_pads(op: hlo.AddOp, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:

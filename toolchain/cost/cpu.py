@@ -30,11 +30,7 @@ VECTOR = 8
 COMPILE_KERNEL = Rate(
     "compile-kernel", "compiling one more elementwise kernel of two ops, in ns", 7e6
 )
-FORK = Rate(
-    "fork",
-    "starting a kernel on all cores, an addition of 65536 f32, in ns",
-    8000.0,
-)
+FORK = Rate("fork", "starting a kernel on all cores, an addition of 65536 f32, in ns", 8000.0)
 ROW_SUM = Rate("row-sum", "a sum of 3 adjacent f32, on one core, in ns", 5.2)
 ROW_EXTREMUM = Rate("row-extremum", "a maximum of 3 adjacent f32, on one core, in ns", 2.3)
 SUMMED = Rate("summed-element", "one element of a sum of 1024 adjacent f32, one core, in ns", 0.1)

@@ -70,6 +70,10 @@ class OnCpu(Model):
             return ways[self._is_unrolled](shape)
         return min(way(shape) for way in ways.values())
 
+    def _rolled(self, name: str) -> float:
+        """How many times longer an op takes because LLVM does not unroll its loops."""
+        return _ROLLED.get(name, 1.0) if self._is_unrolled is False else 1.0
+
     def compile_ns(self, kernel: FusedKernel) -> float:
         """The time of compiling a kernel, in ns: none for a call of a library."""
         root = kernel.root
@@ -88,15 +92,14 @@ class OnCpu(Model):
                 kernels += _COMPILE_FUNCTION
             elif node.name == "scatter" or (node.name == "reduce" and len(node.results) == 1):
                 kernels += _COMPILE_NEST
-        return each * kernels * (1.0 if self._is_unrolled is not False else _COMPILE_ROLLED)
+        return each * kernels * self._rolled("compile")
 
     def _own(self, node: Node) -> float | None:
         """The time of an op that is no part of a fused kernel, in ns; None for one that is."""
         if node.is_fused:
             return None
         if (own := _OWN.get(node.name)) is not None:
-            factor = _ROLLED.get(node.name, 1.0) if self._is_unrolled is False else 1.0
-            return factor * own(node.op, self.rates)
+            return self._rolled(node.name) * own(node.op, self.rates)
         return known_flops(node.op) / self._peak(node) * 1e9
 
     def _peak(self, node: Node) -> float:
@@ -143,8 +146,7 @@ class OnCpu(Model):
             one_core += each * wanted
             flops += wanted * (node.name in _COUNTED)
             if node.name == "reduce":
-                is_rolled = self._is_unrolled is False and not is_library_reduction(node)
-                factor = _ROLLED["reduce"] if is_rolled else 1.0
+                factor = 1.0 if is_library_reduction(node) else self._rolled("reduce")
                 one_core += factor * self._reduced(kernel, node, wanted)
         one_core += root.elements * loops.element * self.rates[roofline.ELEMENTWISE]
         threads = 1 if is_search else _threads(flops, moved)
@@ -225,9 +227,14 @@ _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
 _COMPILE_OP, _COMPILE_PART, _COMPILE_FUNCTION = 0.05, 1.8, 1.4
 _COMPILE_TRANSPOSE, _COMPILE_NEST = 8.5, 6.0
 # How many times longer ops take in loops that LLVM does not unroll: sums of integers and of complex
-# numbers, windows.
-_ROLLED = {"reduce": 1.7, "reduce_window": 1.6, "select_and_scatter": 1.2, "scatter": 0.6}
-_COMPILE_ROLLED = 0.85  # the time of compiling without loop unrolling, of 30 programs
+# numbers, windows; and compiling, of 30 programs.
+_ROLLED = {
+    "reduce": 1.7,
+    "reduce_window": 1.6,
+    "select_and_scatter": 1.2,
+    "scatter": 0.6,
+    "compile": 0.85,
+}
 
 _COUNTED = ARITHMETIC | {"square"}
 _COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS

@@ -36,12 +36,17 @@ def price_of(
 
 def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
     """The prices of the functions of a module on a CPU with LLVM's loop unrolling, and without."""
-    model = OnCpu(device, rates)
-    models, totals = [model.with_unrolling(each) for each in (True, False)], [Price(), Price()]
+    model = OnCpu(device, rates)  # both find its kernels once
+    unrolled, rolled = (_of_module(model.with_unrolling(each), module) for each in (True, False))
+    return unrolled, rolled
+
+
+def _of_module(model: Model, module: ir.Operation) -> Price:
+    total = Price()
     for function in module.regions[0].blocks[0].operations:
         for region in function.regions:
-            totals = [m.region(region).plus(t) for m, t in zip(models, totals, strict=True)]
-    return totals[0], totals[1]
+            total = total.plus(model.region(region))
+    return total
 
 
 def prices_of_versions(

@@ -175,7 +175,7 @@ class _Row:
         kinds = [_producers(each) for each in operands]
         return cls(
             root,
-            partial(_match_operands, matchers),
+            partial(_match_all, matchers, bound={}),
             builder,
             frozenset().union(*kinds),
         )
@@ -207,13 +207,9 @@ def _number_of(tree: ast.expr) -> float | None:
 
 def _producers(tree: ast.expr) -> frozenset[type]:
     """The kinds of ops that produce what a part of an equation matches; empty if any may."""
-    if isinstance(tree, ast.Name):
-        return frozenset(SPLATS if tree.id in _CONSTANTS else ())
-    return frozenset(SPLATS) if _number_of(tree) is not None else frozenset({_op_of(tree)[0]})
-
-
-def _match_operands(matchers: Sequence[_Matcher], op: ir.OpView) -> Iterator[_Bound]:
-    yield from _match_all(matchers, op, {})
+    if _constant_of(tree) is not None:
+        return frozenset(SPLATS)
+    return frozenset() if isinstance(tree, ast.Name) else frozenset({_op_of(tree)[0]})
 
 
 def _match_all(matchers: Sequence[_Matcher], op: ir.OpView, bound: _Bound) -> Iterator[_Bound]:
@@ -228,13 +224,11 @@ def _match_all(matchers: Sequence[_Matcher], op: ir.OpView, bound: _Bound) -> It
 
 
 def _matcher(tree: ast.expr) -> _Matcher:
-    number = _number_of(tree)
-    if number is not None:
-        return partial(_bind_constant, str(number), partial(is_splat, number=number))
+    if (constant := _constant_of(tree)) is not None:
+        is_it = _CONSTANTS.get(constant) or partial(is_splat, number=float(constant))
+        return partial(_bind_constant, constant, is_it)
     if isinstance(tree, ast.Name):
         name = tree.id
-        if name in _CONSTANTS:
-            return partial(_bind_constant, name, _CONSTANTS[name])
 
         def bind(value: ir.Value, bound: _Bound) -> Iterator[_Bound]:
             if name not in bound:
@@ -269,12 +263,12 @@ def _builder(tree: ast.expr, known: set[str]) -> _Builder:
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if unknown := names - known - {"ones", *_FUNCTIONS}:
         raise ValueError(f"{min(unknown)} is not on the left side")
-    if (constant := _constant_of(tree)) is not None:
-        return partial(_splat, constant)
-    if isinstance(tree, ast.Name):
-        name = tree.id
-        return lambda bound, op: as_result(bound[name], op)
-    return partial(_built, tree)
+    return partial(_result, tree)
+
+
+def _result(tree: ast.expr, bound: _Bound, op: ir.OpView) -> ir.Value | None:
+    found = _built(tree, bound, op)
+    return None if found is None else as_result(found, op)
 
 
 def _constant_of(tree: ast.expr) -> str | None:
@@ -289,17 +283,18 @@ def _splat(constant: str, bound: _Bound, op: ir.OpView) -> ir.Value | None:
     """A constant of the type of the result: that of the left side, or a new one."""
     if constant in bound and (same := as_result(bound[constant], op)) is not None:
         return same
+    if constant != "ones":
+        return None if constant in _CONSTANTS else build.splat_result(float(constant), op)
     kind = type_bounds(element_type(op.results[0]))
-    ones = kind.high if kind is not None and kind.low == 0 else -1
-    return build.splat_result(ones if constant == "ones" else float(constant), op)
+    return build.splat_result(kind.high if kind is not None and kind.low == 0 else -1, op)
 
 
 def _built(tree: ast.expr, bound: _Bound, op: ir.OpView) -> ir.Value | None:
     """The ops of a part of an equation; None if it has a constant of a dynamic shape."""
-    if isinstance(tree, ast.Name) and tree.id in bound:
-        return bound[tree.id]
     if (constant := _constant_of(tree)) is not None:
         return _splat(constant, bound, op)
+    if isinstance(tree, ast.Name):
+        return bound[tree.id]
     kind, operands = _op_of(tree)
     values = [_built(each, bound, op) for each in operands]
     if any(value is None for value in values):

@@ -77,11 +77,11 @@ def calibrate(
                 break
             more = int(max(0.0, left) / (_CALLS_SECONDS * len(calls))) + 1
             progress("measuring", len(measured), max(LEAST_ROUNDS, len(measured) + more))
-    found = {
+        compiling = {} if probes is not None else {cpu.COMPILE_KERNEL.name: _compiling_ns()}
+    return compiling | {
         (name := probe.rate.name): _low(each[name] for each in measured) * 1e9 / probe.units
         for probe in chosen
     }
-    return found if probes is not None else {**found, cpu.COMPILE_KERNEL.name: _compiling_ns()}
 
 
 def _low(seconds: Iterable[float]) -> float:
@@ -91,9 +91,9 @@ def _low(seconds: Iterable[float]) -> float:
 def _compiling_ns() -> float:
     """The time of compiling one more elementwise kernel: one behind each product of a chain."""
 
-    def compiled(count: int, is_scaled: bool) -> float:
+    def compiled(is_scaled: bool) -> float:
         def program(x: Any, w: Any) -> Any:
-            for number in range(count):
+            for number in range(_KERNELS):
                 x = x @ w
                 x = x * (number + 1.5) + 0.25 if is_scaled else x
             return x
@@ -103,8 +103,7 @@ def _compiling_ns() -> float:
         lowered.compile()
         return perf_counter() - start
 
-    with hook.use(None):
-        each = [compiled(_KERNELS, True) - compiled(_KERNELS, False) for _ in range(LEAST_ROUNDS)]
+    each = [compiled(True) - compiled(False) for _ in range(LEAST_ROUNDS)]
     return _low(each) * 1e9 / _KERNELS
 
 
