@@ -7,7 +7,7 @@ value that is not in its users' kernels is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from jaxlib.mlir import ir
@@ -60,6 +60,7 @@ def kernels_of(
     renamed: Mapping[ir.Value, ir.Value] | None = None,
     kind: str = "cpu",
     nodes: dict[ir.OpView, Node] | None = None,
+    matters: Callable[[Node], bool] | None = None,
 ) -> list[FusedKernel]:
     """The kernels that compute `outputs` with `ops`; what these read from elsewhere is in memory.
 
@@ -69,9 +70,20 @@ def kernels_of(
         renamed: for values that another value replaces, that value.
         kind: of the device: "cpu", "gpu" or "tpu".
         nodes: those of ops that were read before; the others are added.
+        matters: whether the caller reads what the kernel of a root demands; the others demand
+            nothing. Kernels with a sum in them always do.
     """
     graph = _Graph(ops, outputs, renamed or {}, kind, {} if nodes is None else nodes)
-    return [graph.kernel(node) for node in graph.order if graph.is_launched(node)]
+    roots = [node for node in graph.order if graph.is_launched(node)]
+    if matters is None:
+        return [graph.kernel(root) for root in roots]
+    with_sums = graph.roots_of_sums()
+    return [
+        graph.kernel(root)
+        if root.key in with_sums or matters(root)
+        else FusedKernel(root, graph.members(root))
+        for root in roots
+    ]
 
 
 def is_fusible(op: ir.OpView) -> bool:
@@ -228,6 +240,18 @@ class _Graph:
             return user.operands[0] not in node.results
         return user.name != "reduce" or node.name != "reduce"
 
+    def roots_of_sums(self) -> set[ir.Value]:
+        """The stored values in whose kernels another op is a reduction outside the library."""
+        found: set[ir.Value] = set()
+        sums = [node for node in self.order if node.name == "reduce"]
+        pending = [node for node in sums if not is_library_reduction(node)]
+        for node in pending:  # grows
+            if self._stored[node.key]:
+                found.add(node.key)
+            else:
+                pending += [user for v in node.results for user in self._users.get(v, ())]
+        return found
+
     def is_launched(self, node: Node) -> bool:
         """Whether `node` is the root of a kernel: it is stored and no mere view of memory."""
         return self._stored[node.key] and not self._is_alias(node)
@@ -253,11 +277,10 @@ class _Graph:
 
     def kernel(self, root: Node) -> FusedKernel:
         """The kernel of `root`: the ops that are computed in it, and how often."""
-        kernel = FusedKernel(root)
+        kernel = FusedKernel(root, self.members(root))
         kernel.demand[root.key] = root.elements
-        inside = {root.key: root}
-        for node in self._users_first(root, inside):
-            kernel.nodes.append(node)
+        inside = {node.key: node for node in kernel.nodes}
+        for node in kernel.nodes:
             wanted = kernel.demand[node.key]
             for value in node.operands:
                 self._demand(kernel, node, value, wanted, inside)
@@ -286,7 +309,9 @@ class _Graph:
         known = kernel.demand.get(key, 0)
         kernel.demand[key] = known + needed if node.name in _SHIFTING else max(known, needed)
 
-    def _users_first(self, root: Node, inside: dict[ir.Value, Node]) -> list[Node]:
+    def members(self, root: Node) -> list[Node]:
+        """The ops of the kernel of `root`, users first."""
+        inside = {root.key: root}
         pending = [root]
         while pending:
             for value in pending.pop().operands:

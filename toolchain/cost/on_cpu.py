@@ -40,10 +40,12 @@ class OnCpu(Model):
     def with_unrolling(self, is_unrolled: bool) -> OnCpu:
         """The same CPU if LLVM unrolls loops, and if not: with `xla_cpu_disable_loop_unrolling`.
 
-        Without either, each kernel is compiled in the way that suits it.
+        It prices the kernels whose time that changes. Without either, each kernel is compiled in
+        the way that suits it.
         """
         other = copy(self)
         other._is_unrolled = is_unrolled
+        other.matters = _is_changed_by_unrolling
         return other
 
     @property
@@ -300,6 +302,13 @@ def _rolled_loops(shape: Sequence[int]) -> Loops:
     if columns % 4 == 0 and columns != 12:
         return _HALF_VECTORS
     return _SCALAR_LOOPS if columns == 2 else _SCALAR_FUNCTIONS
+
+
+def _is_changed_by_unrolling(root: Node) -> bool:
+    """Whether the time of a kernel depends on LLVM's unrolling, or may, if it has regions."""
+    if root.name in _ROLLED or root.name in ("while", "if", "case"):
+        return True
+    return root.is_fused and _unrolled_loops(root.shape) != _rolled_loops(root.shape)
 
 
 def _branches(node: Node) -> bool:

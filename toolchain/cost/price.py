@@ -11,6 +11,7 @@ dynamic sizes and empty ones count as 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import isnan, nan
 from typing import ClassVar, NamedTuple
 
@@ -68,6 +69,9 @@ class Model(ABC):
     kind: ClassVar[str]
     """How its compiler fuses, see `kernels_of`."""
 
+    matters: Callable[[Node], bool] | None = None
+    """Whether a kernel with this root is priced; None for all. Others cost their compile time."""
+
     def __init__(self, device: Device, rates: Rates) -> None:
         self.device, self.rates = device, rates
         self._kernels: dict[ir.Block, list[FusedKernel]] = {}
@@ -91,6 +95,8 @@ class Model(ABC):
             return self._loop(root)
         if root.name in ("if", "case"):
             return self._branches(root)
+        if not kernel.demand:
+            return Price(compile_seconds=self.compile_ns(kernel) * 1e-9)
         moved = _bytes(kernel)
         ns = self.nanoseconds(kernel, moved) + self.launch
         if isnan(ns):
@@ -131,7 +137,9 @@ class Model(ABC):
     def _kernels_of(self, block: ir.Block) -> list[FusedKernel]:
         if block not in self._kernels:
             *ops, last = block.operations
-            self._kernels[block] = kernels_of(ops, list(last.operands), kind=self.kind)
+            self._kernels[block] = kernels_of(
+                ops, list(last.operands), kind=self.kind, matters=self.matters
+            )
         return self._kernels[block]
 
 

@@ -35,7 +35,12 @@ def price_of(
 
 
 def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
-    """The prices of the functions of a module on a CPU with LLVM's loop unrolling, and without."""
+    """What LLVM's loop unrolling changes in the functions of a module on a CPU.
+
+    Returns:
+        The prices of the kernels whose time it changes, with unrolling and without. The time to
+        compile is that of all kernels.
+    """
     model = OnCpu(device, rates)  # both find its kernels once
     unrolled, rolled = (_of_module(model.with_unrolling(each), module) for each in (True, False))
     return unrolled, rolled
