@@ -93,8 +93,9 @@ def _with_and_without_unrolling(shape, function=lambda x: jnp.tanh(x * 2)):
 
 
 def test_price_of_short_rows_depends_on_loop_unrolling():
-    (flat, _), columns = (_with_and_without_unrolling(each) for each in ((48000,), (3000, 16)))
-    assert columns[0] > 2 * columns[1] and columns[1] == pytest.approx(flat, rel=0.1)
+    assert _with_and_without_unrolling((48000,)) == [0, 0]  # it changes nothing there
+    unrolled, rolled = _with_and_without_unrolling((3000, 16))
+    assert unrolled > 2 * rolled
     unrolled, rolled = _with_and_without_unrolling((16000, 3))  # of several rows at once
     assert rolled > 2 * unrolled
     unrolled, rolled = _with_and_without_unrolling((1000, 6, 8))  # both loops are unrolled

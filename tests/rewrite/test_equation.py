@@ -104,3 +104,37 @@ def test_wrong_equations_are_refused(text, message):
     with pytest.raises(TypeError) as error:
         equation(exact)(wrong)
     assert message in str(error.value) and "'wrong'" in str(error.value)
+
+
+@equation(exact)
+def add_minus_zero() -> None:
+    """x + -0 -> x."""
+
+
+@equation(exact)
+def max_of_least() -> None:
+    """max(x, least) -> x."""
+
+
+@pytest.mark.parametrize(
+    "body,element,tries",
+    [
+        ("%c = stablehlo.constant dense<-0.0> : T\n %r = stablehlo.add %x, %c : T", "f32", 1),
+        ("%c = stablehlo.constant dense<0.0> : T\n %r = stablehlo.add %x, %c : T", "f32", 0),
+        ("%c = stablehlo.constant dense<0> : T\n %r = stablehlo.add %c, %x : T", "i32", 1),
+        ("%c = stablehlo.constant dense<7> : T\n %r = stablehlo.add %c, %x : T", "i32", 0),
+        ("%c = stablehlo.constant dense<[0, 0, 7]> : T\n %r = stablehlo.add %x, %c : T", "i32", 0),
+        ("%r = stablehlo.add %x, %y : T", "i32", 0),
+        ("%c = stablehlo.constant dense<7> : T\n %r = stablehlo.maximum %x, %c : T", "i32", 1),
+        ("%r = stablehlo.maximum %x, %y : T", "i32", 0),
+    ],
+)
+def test_equations_with_a_constant_are_tried_on_ops_with_that_constant(body, element, tries):
+    text = f"""
+    func.func @main(%x: T, %y: T) -> T {{
+      {body}
+      return %r : T
+    }}"""
+    module = read_module(text.replace("T", f"tensor<3x{element}>"), make_context())
+    counts = apply_rules(module.operation, [add_minus_zero, max_of_least], PassContext())
+    assert sum(count.tries for count in counts) == tries

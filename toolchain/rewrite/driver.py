@@ -13,7 +13,8 @@ from ..ir.shardings import is_partitioned
 from .communication import Guard
 from .former_names import current_name
 from .module_pass import Option, Pass
-from .rule import PassContext, Rule, RuleCount, RulesByOp
+from .rule import PassContext, Rule, RuleCount
+from .rules_by_op import RulesByOp
 from .worklist import Worklist
 
 _Tables: TypeAlias = dict[tuple[Any, ...], RulesByOp]

@@ -112,6 +112,7 @@ def equation(
             return None
 
         producers = [row.producers for row in rows]
+        constants = [row.constants for row in rows]
         return Rule(
             name=kebab(function.__name__),
             function=apply,
@@ -121,6 +122,7 @@ def equation(
             targets=None,
             wants_context=False,
             producer=frozenset().union(*producers) if all(producers) else None,
+            constants=frozenset().union(*constants) if all(constants) else None,
             parts=(text, on),
         )
 
@@ -155,12 +157,14 @@ class _Row:
         match: returns the values of its letters, for each way in which an op is its left side.
         build: returns its right side.
         producers: the kinds of ops of which one produces an operand; empty if any may.
+        constants: of which one is an operand; empty if none must be.
     """
 
     root: Any
     match: Callable[[ir.OpView], Iterator[_Bound]]
     build: _Builder
     producers: frozenset[type]
+    constants: frozenset[str]
 
     @classmethod
     def of(cls, left: str, right: str, where: str) -> _Row:
@@ -173,11 +177,13 @@ class _Row:
             raise TypeError(f"{where}: cannot read '{left} -> {right}': {error}") from None
         matchers = [_matcher(each) for each in operands]
         kinds = [_producers(each) for each in operands]
+        constants = {each for each in map(_constant_of, operands) if each is not None}
         return cls(
             root,
             partial(_match_all, matchers, bound={}),
             builder,
             frozenset().union(*kinds),
+            frozenset("splat" if each in _CONSTANTS else each for each in constants),
         )
 
 

@@ -103,9 +103,9 @@ class Gate:
     def _is_remembering(self) -> bool:
         return self._remembers and not is_collecting()  # a remark says what was compared
 
-    def known(self, rule: Rule, signature: Signature | None) -> float | None:
+    def known(self, rule: Rule, signature: Signature) -> float | None:
         """What `decide` returned for the rule on another op of this signature."""
-        return None if signature is None else self._known.get((rule.name, signature))
+        return self._known.get((rule.name, signature))
 
     def decide(
         self,

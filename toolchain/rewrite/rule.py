@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import Any, Protocol, TypeAlias
@@ -19,7 +19,6 @@ from jaxlib.mlir import ir
 from ..cost.device import Device, device_of
 from ..cost.rates import Rates, rates_of
 from ..errors import JxcError, UsageError
-from ..ir import has_regions
 from .former_names import warn_renamed
 from .remarks import NoMatch
 
@@ -159,6 +158,8 @@ class Rule:
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
         needs: the op classes of which the module must hold one; None for any.
+        constants: of which one must be an operand: numbers as `str` writes floats, or "splat" for
+            any constant whose elements are equal; None if it needs none.
         parts: what else it is made of: functions and texts, by which results are cached.
     """
 
@@ -173,6 +174,7 @@ class Rule:
     needs: frozenset[type] | None = None
     by_rates: bool = False
     priced: bool = False
+    constants: frozenset[str] | None = None
     parts: tuple[Any, ...] = ()
 
     @property
@@ -195,6 +197,11 @@ class Rule:
             kinds is None or any(getattr(kind, "OPERATION_NAME", "") in names for kind in kinds)
             for kinds in (self.producer, self.needs)
         )
+
+    def matches(self, producers: Set[type | str]) -> bool:
+        """Whether it is tried on an op with operands from ops of these classes, and constants."""
+        is_produced = self.producer is None or not self.producer.isdisjoint(producers)
+        return is_produced and (self.constants is None or not self.constants.isdisjoint(producers))
 
     def __call__(self, *args: Any) -> RuleResult:
         return self.function(*args)
@@ -344,46 +351,3 @@ def checked_result(returned: RuleResult, op: ir.OpView) -> list[ir.Value]:
             f"{op.operation.name} has {', '.join(map(str, expected))}"
         )
     return values
-
-
-_GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
-
-
-class RulesByOp:
-    """The rules to try on an op, by its class and by the classes of its operands' producers.
-
-    It does not depend on the module, and serves many runs.
-    """
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self.rules = rules
-        self._by_name: dict[str, list[Rule]] = {}
-        for each in rules:
-            for root in each.roots:
-                self._by_name.setdefault(root, []).append(each)
-        self._by_producers: dict[tuple[type, frozenset[type]], list[Rule]] = {}
-        self._wanted: dict[type, bool] = {}
-
-    def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
-        """The ops to visit: those for whose class there are rules, and those with regions."""
-        for op in {type(op): op for op in ops}.values():
-            if type(op) not in self._wanted:
-                is_root = getattr(op, "OPERATION_NAME", "") in self._by_name
-                self._wanted[type(op)] = is_root or type(op) in _GENERIC or has_regions(op)
-        wanted = self._wanted
-        return [op for op in ops if wanted[type(op)]]
-
-    def of(self, op: ir.OpView) -> Sequence[Rule]:
-        """The rules to try on `op`, in order."""
-        tried = self._by_name.get(getattr(op, "OPERATION_NAME", ""))
-        if tried is None:
-            return ()
-        producers = frozenset([type(value.owner) for value in op.operands])
-        key = type(op), producers
-        if key not in self._by_producers:
-            self._by_producers[key] = [
-                each
-                for each in tried
-                if each.producer is None or not each.producer.isdisjoint(producers)
-            ]
-        return self._by_producers[key]

@@ -38,7 +38,8 @@ from .gate import Gate
 from .live_ops import Handle, LiveOps
 from .recording import current_recorder
 from .remarks import NoMatch, is_collecting, remark
-from .rule import PassContext, Rule, RuleCount, RulesByOp, checked_result
+from .rule import PassContext, Rule, RuleCount, checked_result
+from .rules_by_op import RulesByOp
 from .signature import Signature
 from .visit import begin_visit, end_visits
 
@@ -174,7 +175,7 @@ class Worklist:
         """Try the rules on `op`; return the ops to visit next, last first."""
         if self._is_spent():
             return ()
-        name, location = op.operation.name, op.location
+        location = op.location
         begin_visit()
         with ir.InsertionPoint(op), location:
             chosen = self._chosen(op, rules)
@@ -184,6 +185,7 @@ class Worklist:
             self._discard(chosen)
             return ()
         rule, values, _, built = chosen
+        name = op.operation.name
         self.counts[rule.name].hits += 1
         self._rewrites += 1
         self._recent.append((rule.name, name, location))
@@ -202,7 +204,7 @@ class Worklist:
         Each is erased before the next is built: rules count the users of operands.
         """
         left = list(rules)
-        signature = self._gate.signature(op)
+        signature = self._gate.signature(op) if any(rule.priced for rule in rules) else None
         while left:
             best, most, made = None, 0.0, None
             for rule in left:
@@ -210,10 +212,12 @@ class Worklist:
                     continue
                 if made is not None:
                     self._discard(made)
-                made, saved = None, self._gate.known(rule, signature)
+                    made = None
+                saved = None if signature is None else self._gate.known(rule, signature)
                 if saved is None:
-                    if (made := self._proposed(rule, op)) is None:
+                    if (values := self._try(rule, op)) is None:
                         continue
+                    made = self._proposal(rule, op, values)
                     saved = self._saved(made, op, signature)
                 if not saved:
                     self._declined.append(self._live.handle(op))
@@ -226,7 +230,8 @@ class Worklist:
                 return None
             if made is None or made.rule != best:
                 self._discard(made)
-                made = self._proposed(best, op)
+                found = self._try(best, op)
+                made = None if found is None else self._proposal(best, op, found)
             if made is not None and self._is_carried_out(best, op):
                 self._has_paid |= best.priced
                 return made
@@ -234,11 +239,8 @@ class Worklist:
             left.remove(best)
         return None
 
-    def _proposed(self, rule: Rule, op: ir.OpView) -> _Proposal | None:
-        """What a rule builds in place of `op`."""
-        values = self._try(rule, self.counts[rule.name], op)
-        if values is None:
-            return None
+    def _proposal(self, rule: Rule, op: ir.OpView, values: list[ir.Value]) -> _Proposal:
+        """What a rule built in place of `op`."""
         self._live.register()
         return _Proposal(rule, values, self._keeping_effects(op), self._built_for(values))
 
@@ -271,15 +273,18 @@ class Worklist:
         """Whether any op is annotated; few modules have one."""
         return any(has_annotation(op) for op in walk(self._module))
 
-    def _try(self, rule: Rule, tally: RuleCount, op: ir.OpView) -> list[ir.Value] | None:
+    def _try(self, rule: Rule, op: ir.OpView) -> list[ir.Value] | None:
+        tally = self.counts[rule.name]
         tally.tries += 1
         start = perf_counter()
         try:
             returned = rule.function(op, self._context) if rule.wants_context else rule.function(op)
+            if returned is None:
+                return None
             if isinstance(returned, NoMatch):
                 remark(rule.name, "missed", op.location, returned.reason)
                 return None
-            return None if returned is None else checked_result(returned, op)
+            return checked_result(returned, op)
         except Exception as error:
             error.add_note(f"in {_rewrite_at(rule.name, op.operation.name, op.location)}")
             raise
