@@ -307,7 +307,7 @@ def _rolled_loops(shape: Sequence[int]) -> Loops:
 def _is_changed_by_unrolling(root: Node) -> bool:
     """Whether the time of a kernel depends on LLVM's unrolling, or may, if it has regions."""
     if root.name in _ROLLED or root.name in ("while", "if", "case"):
-        return True
+        return not is_library_reduction(root)
     return root.is_fused and _unrolled_loops(root.shape) != _rolled_loops(root.shape)
 
 

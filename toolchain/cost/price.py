@@ -89,14 +89,14 @@ class Model(ABC):
     def price(self, kernel: FusedKernel) -> Price:
         """The price of one kernel."""
         root = kernel.root
+        if not kernel.demand:
+            return Price(compile_seconds=self.compile_ns(kernel) * 1e-9)
         if not all(map(_is_static, kernel.nodes)):
             return Price()
         if root.name == "while":
             return self._loop(root)
         if root.name in ("if", "case"):
             return self._branches(root)
-        if not kernel.demand:
-            return Price(compile_seconds=self.compile_ns(kernel) * 1e-9)
         moved = _bytes(kernel)
         ns = self.nanoseconds(kernel, moved) + self.launch
         if isnan(ns):
