@@ -42,7 +42,7 @@ ROW_BROADCAST = Rate(
     "one element of a reduction of rows that is stored broadcast, on one core, in ns",
     1.5 if IS_OLD else 0.1,
 )
-SEARCHED = Rate("searched-element", "one element of an argmax of f32, on one core, in ns", 1.0)
+SEARCHED = Rate("searched-element", "one element of an argmax of f32, on one core, in ns", 2.0)
 WIDE_ROW = Rate(
     "wide-row-element",
     "one element of a sum of 8 rows of 131,072 f32, one core, in ns",
