@@ -48,3 +48,21 @@ module @with_options attributes {jxc.xla_options = {xla_cpu_enable_fast_min_max 
     return %1 : tensor<1250x6x8xf32>
   }
 }
+
+// -----
+
+// Without unrolling, XLA copies the operands of such a product more slowly, which a kernel that
+// compiles faster does not outweigh.
+// CHECK: module @scores {
+module @scores {
+  func.func @main(%q: tensor<4x128x4x64xf32>, %k: tensor<4x128x4x64xf32>) -> tensor<4x4x128x128xf32> {
+    %0 = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3] : (tensor<4x128x4x64xf32>, tensor<4x128x4x64xf32>) -> tensor<4x4x128x128xf32>
+    %1 = stablehlo.sine %0 : tensor<4x4x128x128xf32>
+    %2 = stablehlo.cosine %1 : tensor<4x4x128x128xf32>
+    %3 = stablehlo.tanh %2 : tensor<4x4x128x128xf32>
+    %4 = stablehlo.exponential %3 : tensor<4x4x128x128xf32>
+    %5 = stablehlo.sine %4 : tensor<4x4x128x128xf32>
+    %6 = stablehlo.cosine %5 : tensor<4x4x128x128xf32>
+    return %6 : tensor<4x4x128x128xf32>
+  }
+}

@@ -29,7 +29,7 @@ _UNPACKED = 0.6  # how many of one input it computes in the time of one of 5 inp
 def copied_operands(op: ir.OpView) -> list[int]:
     """The elements of the operands, and of a result, that XLA copies for a library."""
     if isinstance(op, hlo.DotGeneralOp):
-        return _copied_for_dot(op)
+        return [copy.elements for copy in copies_for_dot(op)]
     return _Convolution.of(op).copied() if isinstance(op, hlo.ConvolutionOp) else []
 
 
@@ -45,7 +45,8 @@ def dot_ns(op: hlo.DotGeneralOp, rates: Rates) -> float:
     if each is None:
         each = _one_product(rates, found)
     ns = found.batch * each * _type_factor(op.result)
-    return ns + sum(_copied_for_dot(op)) * _DOT_COPY * rates[cpu.TRANSPOSED]
+    copied = sum(copy.elements for copy in copies_for_dot(op))
+    return ns + copied * _DOT_COPY * rates[cpu.TRANSPOSED]
 
 
 def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | None:
@@ -65,16 +66,36 @@ def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | N
     return terms * row
 
 
-def _copied_for_dot(op: hlo.DotGeneralOp) -> list[int]:
+class Copy(NamedTuple):
+    """A copy of an operand, its dimensions in another order.
+
+    Attributes:
+        elements: of the operand.
+        moves_last: whether elements adjacent in the copy are not adjacent in the operand.
+    """
+
+    elements: int
+    moves_last: bool
+
+
+def copies_for_dot(op: hlo.DotGeneralOp) -> list[Copy]:
+    """The operands that XLA copies for a product.
+
+    The copies have the batch dimensions first. The summed dimensions are the last of the left
+    operand, and the next ones of the right operand.
+    """
     numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     batching = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
     summed = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    shapes = shape_of(op.lhs), shape_of(op.rhs)
-    return [
-        prod(shape)
-        for shape, shared, added in zip(shapes, batching, summed, strict=True)
-        if not _lies_as_matrices(len(shape), list(shared), list(added))
-    ]
+    copies = []
+    for value, shared, added in zip((op.lhs, op.rhs), batching, summed, strict=True):
+        rank, shared, added = len(shape_of(value)), list(shared), list(added)
+        if _lies_as_matrices(rank, shared, added):
+            continue
+        free = [dim for dim in range(rank) if dim not in (*shared, *added)]
+        inside = [*free, *added] if value == op.lhs else [*added, *free]
+        copies.append(Copy(prod(shape_of(value)), [*shared, *inside][-1] != rank - 1))
+    return copies
 
 
 def _lies_as_matrices(rank: int, shared: Sequence[int], added: Sequence[int]) -> bool:

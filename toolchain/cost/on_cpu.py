@@ -15,13 +15,13 @@ from jaxlib.mlir import ir
 
 from ..ir.values import shape_of
 from . import cpu, roofline
-from .cpu_products import convolution_ns, copied_operands, dot_ns
+from .cpu_products import convolution_ns, copied_operands, copies_for_dot, dot_ns
 from .device import Device
 from .flops import known_flops
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
 from .node import FusedKernel, Node, is_library_reduction, takes_columns
 from .price import Model, width_of
-from .rates import Rates
+from .rates import IS_OLD, Rates
 
 _WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
 _COMPUTED_WIDE = 6.0  # how many times faster they are of elements that the kernel computes
@@ -101,8 +101,17 @@ class OnCpu(Model):
         if node.is_fused:
             return None
         if (own := _OWN.get(node.name)) is not None:
-            return self._rolled(node.name) * own(node.op, self.rates)
+            ns = self._rolled(node.name) * own(node.op, self.rates)
+            return ns + self._rolled_copies(node) if node.name == "dot_general" else ns
         return known_flops(node.op) / self._peak(node) * 1e9
+
+    def _rolled_copies(self, node: Node) -> float:
+        """What copying the operands of a product takes longer without loop unrolling, in ns."""
+        more = (self._rolled("transpose") - 1) * self.rates[cpu.TRANSPOSED]
+        if not more:
+            return 0.0
+        copies = copies_for_dot(node.op)
+        return more * sum(each.elements for each in copies if each.moves_last == IS_OLD)
 
     def _peak(self, node: Node) -> float:
         kind = cpu.kind_of(node.key)
@@ -153,6 +162,8 @@ class OnCpu(Model):
         one_core += root.elements * loops.element * self.rates[roofline.ELEMENTWISE]
         threads = 1 if is_search else _threads(flops, moved)
         ns = max(one_core / threads, self._memory_ns(moved))
+        if is_alone and root.name == "transpose" and _moves_last(root.op) == IS_OLD:
+            ns *= self._rolled("transpose")
         return ns + self.rates[cpu.FORK] if threads > 1 else ns
 
     def _each(self, node: Node, is_library: bool) -> float:
@@ -229,12 +240,14 @@ _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
 _COMPILE_OP, _COMPILE_PART, _COMPILE_FUNCTION = 0.05, 1.8, 1.4
 _COMPILE_TRANSPOSE, _COMPILE_NEST = 8.5, 6.0
 # How many times longer ops take in loops that LLVM does not unroll: sums of integers and of complex
-# numbers, windows; and compiling, of 30 programs.
+# numbers, windows, transposes that are a kernel of their own (1.1 to 2.7; in older versions of XLA
+# those that move the last dimension, in newer ones the others); and compiling, of 30 programs.
 _ROLLED = {
     "reduce": 1.7,
     "reduce_window": 1.6,
     "select_and_scatter": 1.2,
     "scatter": 0.6,
+    "transpose": 1.8,
     "compile": 0.85,
 }
 
@@ -306,7 +319,7 @@ def _rolled_loops(shape: Sequence[int]) -> Loops:
 
 def _is_changed_by_unrolling(root: Node) -> bool:
     """Whether the time of a kernel depends on LLVM's unrolling, or may, if it has regions."""
-    if root.name in _ROLLED or root.name in ("while", "if", "case"):
+    if root.name in _ROLLED or root.name in ("dot_general", "while", "if", "case"):
         return not is_library_reduction(root)
     return root.is_fused and _unrolled_loops(root.shape) != _rolled_loops(root.shape)
 
