@@ -9,6 +9,7 @@ import pytest
 
 import jxc
 from jxc.backend import hook
+from jxc.backend.targets import find_target
 from jxc.cost.fusion import kernels_of
 from jxc.cost.price import UNKNOWN_TRIPS
 from jxc.cost.prices import price_of, prices_of_unrolling
@@ -49,6 +50,13 @@ def _ops(function, *args):
     return module, ops[:-1], list(ops[-1].operands)
 
 
+def _launched(text):
+    """The lines of the entry computation of optimized HLO, and how many of them launch kernels."""
+    entry = text[text.index("ENTRY") :].splitlines()
+    launched = (" fusion(", " dot(", " custom-call(", " sort(")
+    return entry, sum(any(op in line for op in launched) for line in entry)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_are_those_of_the_optimized_hlo(name):
     module, ops, outputs = _ops(PROGRAMS[name], X)
@@ -56,11 +64,30 @@ def test_kernels_are_those_of_the_optimized_hlo(name):
         predicted = len(kernels_of(ops, outputs))
     with hook.use(None):
         text = jax.jit(PROGRAMS[name]).lower(X).compile().as_text()
-    entry = text[text.index("ENTRY") :].splitlines()
-    launched = (" fusion(", " dot(", " custom-call(", " sort(")
-    found = sum(any(op in line for op in launched) for line in entry)
+    entry, found = _launched(text)
     copies = sum("copy" in line for line in entry)  # of results, for their layout
     assert found - copies <= predicted <= found + 1
+
+
+GPU_PROGRAMS = {
+    "a softmax": (lambda x: jax.nn.softmax(x * 2), 1),
+    "a logarithm of a softmax": (lambda x: jax.nn.log_softmax(x), 1),
+    "rows of variance 1": (lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True), 1),
+    "rows of sum 1, twice": (lambda x: (x / x.sum(1, keepdims=True), jnp.tanh(x)), 2),
+    "columns of sum 1": (lambda x: x / x.sum(0), 2),
+}
+
+
+@pytest.mark.parametrize("name", GPU_PROGRAMS)
+def test_kernels_around_reductions_on_gpu(name):
+    """The numbers are those of jax-cuda13-plugin 0.10.2, which is asked where it is installed."""
+    function, kernels = GPU_PROGRAMS[name]
+    module, ops, outputs = _ops(function, X)
+    with module.context:
+        assert len(kernels_of(ops, outputs, kind="gpu")) == kernels
+    if not find_target("gpu:h100").missing:
+        text = jxc.lower(function, X).compile(target="gpu:h100").as_text()
+        assert _launched(text)[1] in (kernels, kernels - 1)  # it may compute two results at once
 
 
 def _seconds(ops, outputs, context):

@@ -50,6 +50,9 @@ _OF_LIBRARY = (
 ) - names("select compare")
 """Ops on f32 and bf16 that XLA:CPU's library for reductions computes with them."""
 
+_BETWEEN_REDUCTIONS = ELEMENTWISE | names("broadcast_in_dim reshape")
+"""Ops that XLA:GPU computes in one kernel with reductions over the last dimension."""
+
 _SHIFTING = MOVES | names("broadcast_in_dim reverse slice transpose")
 """Ops that read an element of their operand at another index than that of the result."""
 
@@ -124,7 +127,7 @@ class _Graph:
             for value in node.operands:
                 self._users.setdefault(value, []).append(node)
         self._kind = kind
-        self._in_library = self._library_kernels() if kind == "cpu" else set[ir.Value]()
+        self._in_library = set[ir.Value]() if kind == "tpu" else self._around_reductions()
         for node in reversed(self.order):
             stored = self._is_stored(node)
             for value in node.results:
@@ -147,14 +150,15 @@ class _Graph:
                 pending += [(each, False) for each in node.operands]
         return list(order.values())
 
-    def _library_kernels(self) -> set[ir.Value]:
-        """The ops, by their first results, that XLA:CPU leaves to the library of its reductions.
+    def _around_reductions(self) -> set[ir.Value]:
+        """The ops, by their first results, that XLA computes with reductions, one result a kernel.
 
-        That library computes reductions of floats with the elementwise ops around them. Its kernels
-        have one result. They hold no slices, selects and integers: these are stored before.
+        XLA:CPU leaves reductions of floats to a library, with the elementwise ops around them but
+        not slices, selects and integers: these are stored before. XLA:GPU computes reductions over
+        the last dimension so, as those of softmax and layer normalization.
         """
         inside: set[ir.Value] = set()
-        pending = [node for node in self.order if is_library_reduction(node)]
+        pending = [node for node in self.order if self._is_reduction(node)]
         while pending:
             node = pending.pop()
             key = node.key
@@ -167,9 +171,17 @@ class _Graph:
             pending += [each for each in near if self._is_of_library(each)]
         return inside
 
+    def _is_reduction(self, node: Node) -> bool:
+        """Whether a kernel around it may go on behind it."""
+        if self._kind == "cpu" or node.name != "reduce":
+            return is_library_reduction(node)
+        return len(node.results) == 1 and is_of_floats(node) and is_over_last(node)
+
     def _is_of_library(self, node: Node) -> bool:
         if node.name == "reduce":
-            return is_library_reduction(node)
+            return self._is_reduction(node)
+        if self._kind == "gpu":
+            return node.name in _BETWEEN_REDUCTIONS
         if node.name == "divide" and self._is_by_few(node):
             return False
         if node.name == "multiply" and any(map(self._is_boolean, node.operands)):
@@ -202,7 +214,10 @@ class _Graph:
         if not all(self._takes(user, node) for user in users):
             return True
         if node.key in self._in_library:
-            return not self._joins(node, users)
+            if self._joins(node, users):
+                return False
+            if self._kind == "cpu":
+                return True
         if node.name in VIEWS or node.name not in _EXPENSIVE:
             return False
         return len(users) > 1 or any(user.name == "broadcast_in_dim" for user in users)
@@ -228,7 +243,8 @@ class _Graph:
 
     def _takes(self, user: Node, node: Node) -> bool:
         """Whether `user` may be in one kernel with `node`, whose result it reads."""
-        if (user.key in self._in_library) != (node.key in self._in_library):
+        is_mixed = (user.key in self._in_library) != (node.key in self._in_library)
+        if is_mixed and self._kind == "cpu":
             return False
         if user.name not in _FUSED_BY[self._kind] or user.name in _WITH_EPILOGUE:
             return False

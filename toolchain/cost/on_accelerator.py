@@ -1,8 +1,8 @@
 """How long kernels take on a GPU or TPU, as their compilers estimate it.
 
 A kernel takes the longest of its arithmetic and its traffic. Sorts, transforms and calls of
-libraries have no price there: a rewrite that removes or builds one is declined. Nor has the
-gradient of max pooling on TPU.
+libraries have no price there: a rewrite that removes or builds one is declined. Nor have grouped
+convolutions and the gradient of max pooling on TPU.
 """
 
 from __future__ import annotations
@@ -114,6 +114,12 @@ class OnTpu(OnAccelerator):
 
     kind = "tpu"
     of_64_bits = 20.0
+
+    def _multiply_adds(self, node: Node) -> float:
+        """NaN for grouped convolutions: their layouts, and what they are fused with, decide."""
+        if node.name == "convolution" and node.op.feature_group_count.value > 1:
+            return nan
+        return super()._multiply_adds(node)
 
     def _moved_besides(self, node: Node) -> float:
         """Each matrix of a product occupies tiles of 8 by 128 elements."""
