@@ -53,6 +53,9 @@ _OF_LIBRARY = (
 _BETWEEN_REDUCTIONS = ELEMENTWISE | names("broadcast_in_dim reshape")
 """Ops that XLA:GPU computes in one kernel with reductions over the last dimension."""
 
+_EACH, _ELSEWHERE, _AGAIN = range(3)
+"""How a kernel uses the elements of a value: one for each of its own, others, or several times."""
+
 _SHIFTING = MOVES | names("broadcast_in_dim reverse slice transpose")
 """Ops that read an element of their operand at another index than that of the result."""
 
@@ -107,7 +110,8 @@ class _Graph:
     ) -> None:
         self._of: dict[ir.Value, Node] = {}
         self._stored: dict[ir.Value, bool] = {}
-        self._library_root: dict[ir.Value, ir.Value] = {}
+        self._root: dict[ir.Value, ir.Value | None] = {}
+        self._use: dict[ir.Value, int] = {}
         members: dict[ir.Value, Node] = {}
         for op in ops:
             node = nodes.get(op)
@@ -129,7 +133,10 @@ class _Graph:
         self._kind = kind
         self._in_library = set[ir.Value]() if kind == "tpu" else self._around_reductions()
         for node in reversed(self.order):
-            stored = self._is_stored(node)
+            users = [user for value in node.results for user in self._users.get(value, ())]
+            stored = self._is_stored(node, users)
+            self._root[node.key] = node.key if stored else self._root_of_all(users)
+            self._use[node.key] = _EACH if stored else self._use_by(users)
             for value in node.results:
                 self._stored[value] = stored
 
@@ -203,14 +210,13 @@ class _Graph:
             return False
         return elements_of_value(divisor.operands[0]) < LEAST_OF_LIBRARY
 
-    def _is_stored(self, node: Node) -> bool:
+    def _is_stored(self, node: Node, users: Sequence[Node]) -> bool:
         """Whether the results of `node` are in memory: whether it does not join all its users."""
         if self._is_free(node):
             return False
         is_fused = node.name in _FUSED_BY[self._kind]
         if not is_fused or any(value in self._outputs for value in node.results):
             return True
-        users = [user for value in node.results for user in self._users.get(value, ())]
         if not all(self._takes(user, node) for user in users):
             return True
         if node.key in self._in_library:
@@ -220,7 +226,7 @@ class _Graph:
                 return True
         if node.name in VIEWS or node.name not in _EXPENSIVE:
             return False
-        return len(users) > 1 or any(user.name == "broadcast_in_dim" for user in users)
+        return self._root_of_all(users) is None or self._use_by(users) == _AGAIN
 
     def _is_free(self, node: Node) -> bool:
         """Whether it is a constant, or a scalar that is broadcast."""
@@ -231,15 +237,19 @@ class _Graph:
 
     def _joins(self, node: Node, users: Sequence[Node]) -> bool:
         """Whether an op of the library is in one kernel with all of its users."""
-        roots = {self._root_of(user) for user in users}
-        if len(roots) == 1:
-            self._library_root[node.key] = roots.pop()
+        if self._root_of_all(users) is not None:
             return True
         return node.name in VIEWS and not any(value in self._of for value in node.operands)
 
-    def _root_of(self, node: Node) -> ir.Value:
-        key = node.key
-        return self._library_root.get(key, key)
+    def _use_by(self, users: Sequence[Node]) -> int:
+        """How the kernel of `users` uses the elements of what they read."""
+        uses = [max(_use_of(user), self._use[user.key]) for user in users]
+        return _AGAIN if len(uses) > 1 and any(uses) else max(uses, default=_EACH)
+
+    def _root_of_all(self, nodes: Sequence[Node]) -> ir.Value | None:
+        """The root of the one kernel that computes all of these ops; None if several do."""
+        roots = {self._root[node.key] for node in nodes}
+        return roots.pop() if len(roots) == 1 else None
 
     def _takes(self, user: Node, node: Node) -> bool:
         """Whether `user` may be in one kernel with `node`, whose result it reads."""
@@ -339,6 +349,12 @@ class _Graph:
         if len(inside) == 1:
             return [root]
         return sorted(inside.values(), key=lambda node: -self._number[node.key])
+
+
+def _use_of(node: Node) -> int:
+    if node.name == "broadcast_in_dim":
+        return _AGAIN
+    return _EACH if node.name in ELEMENTWISE else _ELSEWHERE
 
 
 def _repeated_at_once(node: Node) -> int:
