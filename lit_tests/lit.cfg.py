@@ -1,4 +1,4 @@
-"""Lit configuration: `jxc` runs under the Python of lit; FileCheck is the package `filecheck`."""
+"""Lit configuration: `jxc` and FileCheck run in forks of one process under the Python of lit."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import lit.formats
 
 from jxc.backend.targets import find_target
+from jxc.testing import warm
 
 config.name = "jxc"  # noqa: F821 - lit defines `config` and `lit_config`
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
@@ -22,10 +23,12 @@ config.environment["COLUMNS"] = "80"  # noqa: F821
 config.environment["JXC_RATES"] = "shipped"  # noqa: F821 - not this machine's calibration
 config.environment["JXC_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")  # noqa: F821
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: F821
+programs = warm.started(config.environment)  # noqa: F821
 config.substitutions += [  # noqa: F821
-    ("%jxc", f"{bin_dir / 'jxc'}"),
+    ("%jxc-process", f"{bin_dir / 'jxc'}"),  # one that imports what it needs, as users start it
+    ("%jxc", warm.command(programs, "jxc")),
     ("%python", sys.executable),
-    ("FileCheck", f"{bin_dir / 'filecheck'}"),
+    ("FileCheck", warm.command(programs, "filecheck")),
 ]
 
 # Features for `REQUIRES:`. lit reports tests without their features as unsupported.

@@ -1,6 +1,6 @@
 """A captured array of more than 1 MiB is in the module, with a warning on stderr."""
 
-# RUN: %jxc lower %s:outer f32[3,600] --elide-constants 2>&1 | FileCheck %s
+# RUN: %jxc-process lower %s:outer f32[3,600] --elide-constants 2>&1 | FileCheck %s
 # RUN: %jxc lower %s:small f32[4] 2>&1 | FileCheck %s --check-prefix=SMALL
 
 import jax

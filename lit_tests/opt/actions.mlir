@@ -1,6 +1,6 @@
 // Single applications of a rule are logged, counted and skipped.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %jxc opt %s --load-pass %S/Inputs/user_rules.py -p 'cse,subtract-of-add' --log-actions-to=%t/log | FileCheck %s --check-prefix=ALL
+// RUN: %jxc-process opt %s --load-pass %S/Inputs/user_rules.py -p 'cse,subtract-of-add' --log-actions-to=%t/log | FileCheck %s --check-prefix=ALL
 // RUN: FileCheck %s --check-prefix=LOG --input-file %t/log
 // RUN: %jxc opt %s --load-pass %S/Inputs/user_rules.py -p subtract-of-add --mlir-debug-counter=subtract-of-add-skip=1,subtract-of-add-count=1 | FileCheck %s --check-prefix=SECOND
 // RUN: %jxc opt %s --load-pass %S/Inputs/user_rules.py -p subtract-of-add --log-actions-to=- --mlir-debug-counter=subtract-of-add-skip=1 --mlir-debug-counter=subtract-of-add-count=1 --mlir-print-debug-counter 2>&1 >/dev/null | FileCheck %s --check-prefix=COUNT

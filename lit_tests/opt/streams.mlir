@@ -1,7 +1,7 @@
 // Standard output has only IR, and may be closed or full. Output files keep their mode and links.
 // RUN: %jxc opt %s --load-pass %S/Inputs/printing.py -p talkative | %jxc opt | FileCheck %s
 // RUN: %jxc opt %s --load-pass %S/Inputs/printing.py -p talkative 2>&1 >/dev/null | FileCheck %s --check-prefix=ERR
-// RUN: %python %S/Inputs/streams.py %jxc %s %t | FileCheck %s --check-prefix=STREAMS
+// RUN: %python %S/Inputs/streams.py %jxc-process %s %t | FileCheck %s --check-prefix=STREAMS
 
 // CHECK: @main
 // ERR: loading

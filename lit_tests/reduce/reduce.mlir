@@ -1,6 +1,6 @@
 // `jxc reduce` prints the smallest module found on which a command still fails.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %jxc reduce %s --check 'sh %S/Inputs/fails.sh {}' > %t/out.mlir 2> %t/told
+// RUN: %jxc-process reduce %s --check 'sh %S/Inputs/fails.sh {}' > %t/out.mlir 2> %t/told
 // RUN: FileCheck %s < %t/out.mlir
 // RUN: FileCheck %s --check-prefix=TOLD < %t/told
 // Without {}, the path is appended. - reads stdin. -o writes the module, and stdout has the JSON.

@@ -1,0 +1,176 @@
+"""Programs in forks of a process that has imported jxc and JAX: lit starts hundreds of them.
+
+An import takes ten times as long as what most tests run. `started` starts the process, which ends
+with the one that started it; `command` is what RUN lines call in place of a program.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import marshal
+import os
+import pkgutil
+import selectors
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from . import warm_client
+
+_READ_AT_IMPORT = ("JAX_", "PYTHON")
+"""The beginnings of the variables of the environment that Python and JAX read when they start."""
+
+_running: list[subprocess.Popen[bytes]] = []  # as long as they are referred to
+
+
+def started(environment: Mapping[str, str]) -> Path:
+    """Start the process with an environment; the path of its socket."""
+    path = Path(tempfile.mkdtemp(prefix="jxc-warm-")) / "socket"
+    code = f"from jxc.testing.warm import serve; serve({str(path)!r})"
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", code],
+        env=dict(environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.read(1)  # it listens, or it ended: then each program runs in its own process
+    _running.append(process)
+    return path
+
+
+def command(path: Path, program: str) -> str:
+    """What runs "jxc" or "filecheck" in a fork of the process with this socket, for a shell."""
+    return shlex.join([sys.executable, "-I", "-S", warm_client.__file__, str(path), program])
+
+
+def serve(path: str) -> None:
+    """Answer requests of `warm_client` until standard input ends, which the starter holds."""
+    environment = _read_at_import(os.environ)  # before the import of JAX adds to it
+    programs = {"jxc": _jxc(), "filecheck": importlib.import_module("jxc.testing.filecheck").main}
+    gc.collect()
+    gc.freeze()  # so that a collection in a fork does not copy what was imported
+    children: dict[int, tuple[int, socket.socket]] = {}  # by file descriptor
+    with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
+        listener.bind(path)
+        listener.listen(64)
+        selector.register(listener, selectors.EVENT_READ)
+        selector.register(0, selectors.EVENT_READ)
+        os.write(1, b"\n")
+        while True:
+            for key, _ in selector.select():
+                if key.fd == 0:
+                    Path(path).unlink()
+                    Path(path).parent.rmdir()
+                    return
+                if key.fileobj is listener:
+                    connection, _ = listener.accept()
+                    if (child := os.fork()) == 0:
+                        listener.close()
+                        _run(connection, programs, environment)
+                    ended = os.pidfd_open(child)
+                    children[ended] = child, connection
+                    selector.register(ended, selectors.EVENT_READ)
+                else:
+                    selector.unregister(key.fd)
+                    child, connection = children.pop(key.fd)
+                    os.close(key.fd)
+                    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                    _answer(connection, code)
+
+
+def _answer(connection: socket.socket, code: int) -> None:
+    with connection:
+        try:
+            connection.sendall(code.to_bytes(8, "little", signed=True))
+        except OSError:
+            return  # lit ended the program at its time limit
+
+
+def _jxc() -> Callable[[], Any]:
+    """The command line, after what its verbs import."""
+    importlib.import_module("jax.numpy")
+    package = importlib.import_module("jxc")
+    for each in pkgutil.walk_packages(package.__path__, "jxc."):
+        if not each.name.endswith("__main__"):
+            with suppress(ImportError):  # of packages that are not installed
+                importlib.import_module(each.name)
+    main: Callable[[], Any] = importlib.import_module("jxc.cli").main
+    return main
+
+
+def _run(
+    connection: socket.socket, programs: Mapping[str, Callable[[], Any]], own: Mapping[str, str]
+) -> None:
+    """Run what is asked for, in this process, and end it."""
+    header, files, _, _ = socket.recv_fds(connection, 8, 3)
+    request, size = b"", int.from_bytes(header, "little")
+    while len(request) < size:
+        request += connection.recv(size - len(request))
+    program, arguments, folder, environment = marshal.loads(request)
+    if _read_at_import(environment) != own:
+        _answer(connection, warm_client.OTHER_ENVIRONMENT)
+        os._exit(0)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    _open_streams()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [program, *arguments]
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    code = _code_of(programs[program])
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 1
+    os._exit(code & 255)
+
+
+def _open_streams() -> None:
+    """Make the standard streams anew: Python asks once whether a file can be sought in."""
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        errors = "backslashreplace" if number == 2 else "strict"
+        is_by_line = number == 2 or (number == 1 and os.isatty(1))
+        stream = open(  # noqa: SIM115 - they stay open
+            number,
+            mode,
+            buffering=1 if is_by_line else -1,
+            encoding="utf-8",
+            errors=errors,
+            closefd=False,
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _read_at_import(environment: Mapping[str, str]) -> dict[str, str]:
+    return {key: text for key, text in environment.items() if key.startswith(_READ_AT_IMPORT)}
+
+
+def _code_of(program: Callable[[], Any]) -> int:
+    """The exit code of a program, as Python's own."""
+    try:
+        program()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
