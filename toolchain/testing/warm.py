@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -60,33 +60,45 @@ def serve(path: str) -> None:
     programs = {"jxc": _jxc(), "filecheck": importlib.import_module("jxc.testing.filecheck").main}
     gc.collect()
     gc.freeze()  # so that a collection in a fork does not copy what was imported
-    children: dict[int, tuple[int, socket.socket]] = {}  # by file descriptor
+    children: dict[int, socket.socket] = {}  # by process
+    ended, wakeup = os.pipe()
+    os.set_blocking(wakeup, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler there is no wakeup
+    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
     with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)
         listener.listen(64)
-        selector.register(listener, selectors.EVENT_READ)
-        selector.register(0, selectors.EVENT_READ)
+        for file in (0, ended, listener):
+            selector.register(file, selectors.EVENT_READ)
         os.write(1, b"\n")
         while True:
             for key, _ in selector.select():
-                if key.fd == 0:
-                    Path(path).unlink()
-                    Path(path).parent.rmdir()
-                    return
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
                     if (child := os.fork()) == 0:
                         listener.close()
                         _run(connection, programs, environment)
-                    ended = os.pidfd_open(child)
-                    children[ended] = child, connection
-                    selector.register(ended, selectors.EVENT_READ)
+                    children[child] = connection
+                elif key.fd == ended:
+                    os.read(ended, 4096)
+                    for child, code in _ended():
+                        _answer(children.pop(child), code)
                 else:
-                    selector.unregister(key.fd)
-                    child, connection = children.pop(key.fd)
-                    os.close(key.fd)
-                    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-                    _answer(connection, code)
+                    Path(path).unlink()
+                    Path(path).parent.rmdir()
+                    return
+
+
+def _ended() -> Iterator[tuple[int, int]]:
+    """The forks that ended, with their exit codes: minus the signal if one ended it."""
+    while True:
+        try:
+            child, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not child:
+            return
+        yield child, os.waitstatus_to_exitcode(status)
 
 
 def _answer(connection: socket.socket, code: int) -> None:
@@ -121,6 +133,8 @@ def _run(
     if _read_at_import(environment) != own:
         _answer(connection, warm_client.OTHER_ENVIRONMENT)
         os._exit(0)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
