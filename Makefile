@@ -92,7 +92,7 @@ bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='ke
 
 dist: $(VENV)/.dev ## build the sdist and the wheel into dist/
 	$(BIN)/python scripts/dist.py
-	$(BIN)/python -m twine check --strict dist/jxc-*
+	$(BIN)/python -m twine check --strict dist/jxc_compiler-*
 
 dist-test: dist ## install and run the wheel on each Python found; PYTHONS='PATH ...' adds some
 	$(BIN)/python scripts/check_dist.py

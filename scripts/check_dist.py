@@ -98,9 +98,9 @@ def imports(env: Environment, dist: Distribution) -> None:
 
 
 MISSING = {
-    "jxc[html]": ("explain", "--html", "page.html", "script.py"),
-    "jxc[lsp]": ("lsp",),
-    "jxc[testing]": ("test", "."),
+    "jxc-compiler[html]": ("explain", "--html", "page.html", "script.py"),
+    "jxc-compiler[lsp]": ("lsp",),
+    "jxc-compiler[testing]": ("test", "."),
     "pip install libtpu": ("compile", "script.py:fn", "f32[4]", "--target", "tpu:v5e"),
     "pip install jax-cuda13-plugin": ("compile", "script.py:fn", "f32[4]", "--target", "gpu:h100"),
 }
@@ -126,7 +126,7 @@ def types(env: Environment, dist: Distribution) -> None:
 
 
 def tests(env: Environment, dist: Distribution) -> None:
-    env.pip("install", "-q", f"jxc[test] @ {dist.wheel.as_uri()}")
+    env.pip("install", "-q", f"jxc-compiler[test] @ {dist.wheel.as_uri()}")
     copy = env.folder / "copy"
     for name in ("tests", "lit_tests"):
         shutil.copytree(dist.unpacked / name, copy / name)
@@ -139,7 +139,7 @@ def tests(env: Environment, dist: Distribution) -> None:
 
 
 def demo(env: Environment, dist: Distribution) -> None:
-    env.pip("install", "-q", f"jxc[demo] @ {dist.wheel.as_uri()}")
+    env.pip("install", "-q", f"jxc-compiler[demo] @ {dist.wheel.as_uri()}")
     shutil.copy(dist.unpacked / "scripts" / "demo.py", env.work)
     found = env.run(env.python, "demo.py", "--rounds", "5")
     if "results agree" not in found:
@@ -167,7 +167,7 @@ def remove(env: Environment) -> None:
     """
     for bytecode in (env.folder / "venv").rglob("*-pytest-*.pyc"):
         bytecode.unlink()
-    env.pip("uninstall", "-q", "-y", "jxc")
+    env.pip("uninstall", "-q", "-y", "jxc-compiler")
     left = [str(file) for file in (env.folder / "venv").rglob("*jxc*")]
     if left:
         raise Failed("left behind by pip uninstall: " + ", ".join(left))
@@ -246,7 +246,10 @@ def find_distribution(folder: Path, temporary: Path) -> Distribution:
     Raises:
         SystemExit: there is not exactly one of each.
     """
-    wheels, sdists = list(folder.glob("jxc-*.whl")), list(folder.glob("jxc-*.tar.gz"))
+    wheels, sdists = (
+        list(folder.glob("jxc_compiler-*.whl")),
+        list(folder.glob("jxc_compiler-*.tar.gz")),
+    )
     if len(wheels) != 1 or len(sdists) != 1:
         sys.exit(f"expected one wheel and one sdist of jxc in {folder}: run `make dist`")
     with tarfile.open(sdists[0]) as archive:

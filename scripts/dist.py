@@ -40,19 +40,19 @@ def build(output: Path, flags: list[str]) -> list[Path]:
     """The sdist and the wheel, in `output`. Older files of jxc there are deleted."""
     epoch = source_date()
     output.mkdir(parents=True, exist_ok=True)
-    for old in (*output.glob("jxc-*.tar.gz"), *output.glob("jxc-*.whl")):
+    for old in (*output.glob("jxc_compiler-*.tar.gz"), *output.glob("jxc_compiler-*.whl")):
         old.unlink()
     with tempfile.TemporaryDirectory() as temporary:
         tree = Path(temporary, "tree")
         copy_sources(tree)
         run_build("--sdist", tree, output, epoch, flags)
-        (sdist,) = output.glob("jxc-*.tar.gz")
+        (sdist,) = output.glob("jxc_compiler-*.tar.gz")
         normalize(sdist, epoch)
         with tarfile.open(sdist) as archive:
             archive.extractall(temporary, filter="data")
         unpacked = Path(temporary, sdist.name.removesuffix(".tar.gz"))
         run_build("--wheel", unpacked, output, epoch, flags)
-    return [sdist, *output.glob("jxc-*.whl")]
+    return [sdist, *output.glob("jxc_compiler-*.whl")]
 
 
 def source_date() -> int:

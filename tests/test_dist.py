@@ -139,7 +139,7 @@ def test_the_sdist_builds_itself_without_git(built, tmp_path):
     assert wheel.read_bytes() == built[1].read_bytes()
 
 
-def test_import_loads_two_modules_of_jxc_and_no_other_package():
+def test_import_loads_three_modules_of_jxc_and_no_other_package():
     code = """
 import sys
 before = set(sys.modules)
@@ -154,7 +154,7 @@ print(*sorted(n for n in loaded if n.partition(".")[0] not in sys.stdlib_module_
         timeout=60,
         check=True,
     )
-    assert done.stdout.split() == ["jxc", "jxc.errors"]
+    assert done.stdout.split() == ["jxc", "jxc.distribution", "jxc.errors"]
 
 
 def test_the_version_is_stated_once():

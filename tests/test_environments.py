@@ -58,7 +58,7 @@ def test_the_chosen_tests_exist():
 
 def test_the_oldest_jax_is_that_of_the_metadata():
     assert f'"jax>={OLDEST}"' in (ROOT / "pyproject.toml").read_text()
-    assert "jxc[html]" in MISSING
+    assert "jxc-compiler[html]" in MISSING
 
 
 def test_a_row_of_the_summary_is_aligned_with_its_header():

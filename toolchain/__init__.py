@@ -15,6 +15,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from .distribution import DISTRIBUTION as DISTRIBUTION, refuse_another_project
 from .errors import warn_of_unknown_variables
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .tools.explain.log import assert_compiles, explain
     from .tools.report.report import Report, report
 
+refuse_another_project(os.path.dirname(__file__))
 warn_of_unknown_variables()
 
 # As jax itself does on import; we may load jaxlib first, which would log every client it makes.

@@ -105,5 +105,8 @@ def test_check_text_without_filecheck_names_the_extra_to_install(run, monkeypatc
 def test_stage(jxc):
     jxc.check_text(wave, X, checks="CHECK: stablehlo.sine")
 """)
-    fails(result, "the package filecheck, which is not installed: pip install 'jxc[[]testing]'")
+    fails(
+        result,
+        "the package filecheck, which is not installed: pip install 'jxc-compiler[[]testing]'",
+    )
     assert "texts.py" not in result.stdout.str()

@@ -103,7 +103,7 @@ def test_comparison_page_stores_the_second_program_as_hunks_of_the_first(tmp_pat
 
 def test_page_without_jinja2_names_the_extra_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingTargetError, match=r"pip install 'jxc\[html\]'") as found:
+    with pytest.raises(MissingTargetError, match=r"pip install 'jxc-compiler\[html\]'") as found:
         write_page(tmp_path / "page.html", [], "nothing")
     assert found.value.exit_code == 3
     with pytest.raises(MissingTargetError):

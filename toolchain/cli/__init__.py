@@ -17,6 +17,7 @@ from typing import TextIO
 
 import click
 
+from ..distribution import CLASH, DISTRIBUTION
 from ..errors import JxcError, UsageError, did_you_mean
 from ..source import JxcWarning
 
@@ -99,8 +100,8 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
         return
     from importlib.metadata import version
 
-    names = ("jxc", "jax", "jaxlib")
-    click.echo(", ".join(f"{name} {version(name)}" for name in names))
+    names = {"jxc": DISTRIBUTION, "jax": "jax", "jaxlib": "jaxlib"}
+    click.echo(", ".join(f"{name} {version(each)}" for name, each in names.items()))
     ctx.exit()
 
 
@@ -197,6 +198,9 @@ _show_of_python = warnings.showwarning
 
 def main() -> None:
     """Run the `jxc` command; exit with 0 or the exit code of the error."""
+    package = sys.modules[__name__.partition(".")[0]]
+    if getattr(package, "DISTRIBUTION", None) != DISTRIBUTION:
+        sys.exit(f"jxc: error: {CLASH.format(folder=package.__path__[0])}")
     warnings.showwarning = _show_warning
     try:
         code = cli.main(standalone_mode=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..distribution import DISTRIBUTION, pip_install
 from ..errors import MissingTargetError
 from .options import SECONDS
 from .process import leave
@@ -43,7 +44,7 @@ def lsp_command(
     """
     if importlib.util.find_spec("pygls") is None:
         raise MissingTargetError(
-            "jxc lsp needs the package pygls, which is not installed: pip install 'jxc[lsp]'"
+            "jxc lsp needs the package pygls, which is not installed: " + pip_install("lsp")
         )
     import logging
 
@@ -58,7 +59,7 @@ def lsp_command(
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # stray output must not mix with the protocol
     server = make_server(
-        version("jxc"), allow_unregistered=allow_unregistered_dialect, limit_s=time_limit
+        version(DISTRIBUTION), allow_unregistered=allow_unregistered_dialect, limit_s=time_limit
     )
     try:
         server.serve(sys.stdin.buffer, output)

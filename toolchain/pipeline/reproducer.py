@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..distribution import DISTRIBUTION
+
 if TYPE_CHECKING:
     from .pipeline import Pipeline
     from .run import PassError
@@ -42,7 +44,7 @@ def write_recipe(
         path = _new_file(Path(tempfile.gettempdir()))
     files = [f"--load-pass={file}" for file in pipeline.library.files]
     command = shlex.join(["jxc", "opt", *files, f"--pass-pipeline={pipeline}", str(path)])
-    header = [command, reason, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
+    header = [command, reason, f"jxc {version(DISTRIBUTION)}, jaxlib {version('jaxlib')}"]
     comments = "".join(f"// {line}\n" for line in header)
     path.write_text(f"{comments}{module_text}{_section(str(pipeline))}", encoding="utf-8")
     return path

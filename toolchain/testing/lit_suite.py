@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..distribution import pip_install
 from ..errors import MissingTargetError, UsageError
 
 CONFIG_NAMES = ("lit.site.cfg", "lit.site.cfg.py", "lit.cfg", "lit.cfg.py")
@@ -36,7 +37,7 @@ def require_packages(*names: str) -> None:
     """
     if missing := [name for name in names if find_spec(name) is None]:
         raise MissingTargetError(
-            f"the package {missing[0]} is not installed: pip install 'jxc[testing]'"
+            f"the package {missing[0]} is not installed: {pip_install('testing')}"
         )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from ..backend.artifacts.stages import emit
 from ..backend.lowered import Lowered
 from ..backend.targets import find_target
+from ..distribution import pip_install
 from ..errors import JxcError, MissingTargetError, UsageError
 from ..pipeline import PipelineLike
 from .budgets import lowered_of, name_of
@@ -80,7 +81,7 @@ def check_text(
     if find_spec("filecheck") is None:
         raise MissingTargetError(
             "check_text needs the package filecheck, which is not installed: "
-            "pip install 'jxc[testing]'"
+            + pip_install("testing")
         )
     lines = _CheckLines.find(checks, inspect.currentframe())
     _reject_vacuous_checks(checks, lines)

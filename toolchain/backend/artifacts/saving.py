@@ -12,6 +12,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
+from ...distribution import DISTRIBUTION
 from ...errors import JxcError, UsageError
 from ...files import write_output
 from ...frontend.mesh import spec_of
@@ -114,7 +115,11 @@ def describe(executable: Executable | CrossExecutable) -> Header:
     _check_counts(lowered.module, arguments, results)
     needs_lapack = calls_lapack(call_targets(lowered.module))
     return Header(
-        versions={name: version(name) for name in ("jxc", "jax", "jaxlib")},
+        versions={
+            "jxc": version(DISTRIBUTION),
+            "jax": version("jax"),
+            "jaxlib": version("jaxlib"),
+        },
         target=target,
         platform=platform,
         device_kind=kind,

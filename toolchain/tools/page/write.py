@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.log import ProgramTexts, text_to_read
 from ...display.syntax import RULES
+from ...distribution import pip_install
 from ...errors import MissingTargetError
 from ...files import write_output
 from ...units import show_bytes, show_count, show_seconds
@@ -44,7 +45,7 @@ def require_packages() -> None:
         except ImportError as error:
             raise MissingTargetError(
                 f"an HTML page needs the packages jinja2 and pygments, and {name} cannot be "
-                f"imported ({error}): pip install 'jxc[html]'"
+                f"imported ({error}): {pip_install('html')}"
             ) from None
 
 

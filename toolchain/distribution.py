@@ -1,0 +1,33 @@
+"""The name under which jxc is installed: `jxc` on the Python Package Index is another project."""
+
+from __future__ import annotations
+
+import os
+
+DISTRIBUTION = "jxc-compiler"
+
+CLASH = (
+    "another project's distribution, 'jxc', installs a module of the same name in {folder}. Remove "
+    f"it and repair this one: pip uninstall jxc && pip install --force-reinstall {DISTRIBUTION}"
+)
+"""What to say where both are in one environment."""
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs an extra of jxc."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def refuse_another_project(package: str) -> None:
+    """Check that no other project installed a module into the folder of this one.
+
+    Args:
+        package: the folder of this module `jxc`.
+
+    Raises:
+        ImportError: one did; the message says what to do.
+    """
+    folder = os.path.dirname(package)
+    for name in os.listdir(folder):
+        if name.startswith("jxc-") and name.endswith(".dist-info"):
+            raise ImportError(CLASH.format(folder=folder))
