@@ -200,7 +200,7 @@ def main() -> None:
     """Run the `jxc` command; exit with 0 or the exit code of the error."""
     package = sys.modules[__name__.partition(".")[0]]
     if getattr(package, "DISTRIBUTION", None) != DISTRIBUTION:
-        sys.exit(f"jxc: error: {CLASH.format(folder=package.__path__[0])}")
+        sys.exit(f"jxc: error: {CLASH.format(folder=os.path.dirname(package.__path__[0]))}")
     warnings.showwarning = _show_warning
     try:
         code = cli.main(standalone_mode=False)
