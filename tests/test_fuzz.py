@@ -13,6 +13,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     DynamicSliceOp,
+    NegOp,
     NotOp,
     ReduceOp,
     SelectOp,
@@ -54,9 +55,12 @@ def test_module_name_that_is_not_utf8_is_rejected() -> None:
         read_module(data.replace(b"my.attribute", b"my.attr\xffbute"), make_context())
 
 
-def add_zero(op: AddOp) -> ir.Value | None:
-    """Wrong: -0.0 + 0.0 is 0.0."""
-    return op.lhs if splat_of(op.rhs) == 0 else None
+def add_of_negate(op: AddOp) -> ir.Value | None:
+    """Wrong: the sign is lost."""
+    match op.rhs.owner:
+        case NegOp(operand=y) if y.type == op.result.type:
+            return stablehlo.add(op.lhs, y)
+    return None
 
 
 def slice_of_slice(op: SliceOp) -> ir.Value | None:
@@ -101,7 +105,7 @@ def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
 
 # Each wrong rule, with the seed of the programs.
 WRONG = (
-    (add_zero, 3),
+    (add_of_negate, 3),
     (slice_of_slice, 5),
     (select_of_not, 1),
     (reduce_over_empty, 1),
