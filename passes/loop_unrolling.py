@@ -20,9 +20,9 @@ def loop_unrolling(module: ir.Operation, context: PassContext) -> None:
     LLVM unrolls loops over up to 37 elements, and then often vectorizes nothing: on shapes such as
     (3750, 16) or (1250, 6, 8), elementwise kernels take 3 to 10 times as long as on flat arrays.
     Without unrolling they are vectorized, and every program compiles 15 % faster; but loops over
-    2 to 7 elements are slower, and transposes, such as those of attention's operands. Prices decide
-    for the program as a whole. Results differ only where LLVM fuses multiplications and additions,
-    and so rounds, in another way.
+    2 to 7 elements are slower, and transposes, such as those of attention's operands. The prices
+    of the kernels whose time changes decide for the program. Results differ only where LLVM fuses
+    multiplications and additions, and so rounds, in another way.
     """
     if context.target != "cpu":
         return

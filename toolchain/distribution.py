@@ -8,7 +8,8 @@ DISTRIBUTION = "jxc-compiler"
 
 CLASH = (
     "another project's distribution, 'jxc', installs a module of the same name in {folder}. Remove "
-    f"it and repair this one: pip uninstall jxc && pip install --force-reinstall {DISTRIBUTION}"
+    "it and repair this one: pip uninstall jxc && "
+    f"pip install --force-reinstall --no-deps {DISTRIBUTION}"
 )
 """What to say where both are in one environment."""
 
@@ -28,6 +29,10 @@ def refuse_another_project(package: str) -> None:
         ImportError: one did; the message says what to do.
     """
     folder = os.path.dirname(package)
-    for name in os.listdir(folder):
+    try:
+        names = os.listdir(folder)
+    except OSError:  # in a zip file, for one
+        return
+    for name in names:
         if name.startswith("jxc-") and name.endswith(".dist-info"):
             raise ImportError(CLASH.format(folder=folder))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import jxc
 from jxc.backend import hook
 from jxc.backend.targets import find_target
+from jxc.cost.cpu_products import copies_for_dot
 from jxc.cost.fusion import kernels_of
 from jxc.cost.price import UNKNOWN_TRIPS
 from jxc.cost.prices import price_of, prices_of_unrolling
@@ -75,6 +78,7 @@ GPU_PROGRAMS = {
     "rows of variance 1": (lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True), 1),
     "rows of sum 1, twice": (lambda x: (x / x.sum(1, keepdims=True), jnp.tanh(x)), 2),
     "columns of sum 1": (lambda x: x / x.sum(0), 2),
+    "a product of two sums": (lambda x: (x * 2).sum(1)[:, None] * jnp.exp(x).sum(1)[None, :], 3),
 }
 
 
@@ -127,6 +131,31 @@ def test_price_of_short_rows_depends_on_loop_unrolling():
     assert rolled > 2 * unrolled
     unrolled, rolled = _with_and_without_unrolling((1000, 6, 8))  # both loops are unrolled
     assert unrolled > 4 * rolled
+
+
+def test_time_of_pricing_loops_is_linear_in_a_chain_of_values_that_are_read_twice():
+    def chain(x):
+        h = x.astype(jnp.int32).sum(0)
+        for _ in range(60):
+            h = h ^ (h >> 3)
+        return h
+
+    unrolled, rolled = _with_and_without_unrolling((50, 32), chain)  # 2**60 paths
+    assert rolled > unrolled
+
+
+def test_operands_of_one_value_are_copied_as_those_of_two():
+    def scores(q, k):
+        return jnp.einsum("bqhd,bkhd->bhqk", q, k)
+
+    q, shape = np.ones((4, 128, 4, 64), np.float32), (4, 128, 4, 64)
+    module, ops, _ = _ops(scores, q, q)
+    with module.context:
+        two = [copies_for_dot(op) for op in ops if op.operation.name == "stablehlo.dot_general"]
+    module, ops, _ = _ops(lambda q: scores(q, q), q)
+    with module.context:
+        one = [copies_for_dot(op) for op in ops if op.operation.name == "stablehlo.dot_general"]
+    assert one == two and two == [[(prod(shape), False), (prod(shape), True)]]
 
 
 def test_price_of_sums_of_integers_depends_on_loop_unrolling():

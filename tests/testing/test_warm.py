@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -47,12 +48,31 @@ def test_exit_codes(jxc, arguments, code, tmp_path: Path):
 
 
 def test_requests_do_not_see_each_other(jxc, tmp_path: Path):
-    for name in ("a", "b"):
+    for name, size in (("a", 3), ("b", 4)):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "program.py").write_text(f"def f(x):\n    return x, {name!r}.count\n")
-        done = jxc("lower", "program.py:f", "f32[2]", cwd=tmp_path / name)
-        assert done.returncode == 1
-        assert "program.py" in done.stderr
+        program = f"import jax.numpy as jnp\ndef f():\n    return jnp.ones({size})\n"
+        (tmp_path / name / "program.py").write_text(program)
+        done = jxc("lower", "program.py:f", cwd=tmp_path / name)
+        assert f"tensor<{size}xf32>" in done.stdout
+
+
+def test_a_program_ends_with_its_client(jxc, tmp_path: Path):
+    program = "import os, time\nopen('started', 'w').write(str(os.getpid()))\ntime.sleep(100)\n"
+    (tmp_path / "program.py").write_text(program)
+    with pytest.raises(subprocess.TimeoutExpired):
+        jxc("lower", "program.py:f", cwd=tmp_path, timeout=10)
+    process = int((tmp_path / "started").read_text())
+    until = time.monotonic() + 60
+    while time.monotonic() < until and Path(f"/proc/{process}").exists():
+        time.sleep(0.1)
+    assert not Path(f"/proc/{process}").exists()
+
+
+def test_a_program_that_a_signal_ends(jxc, tmp_path: Path):
+    (tmp_path / "program.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    assert jxc("lower", "program.py:f", cwd=tmp_path).returncode == -15
 
 
 def test_what_jax_reads_at_import_starts_another_process(jxc, tmp_path: Path):

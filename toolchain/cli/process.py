@@ -2,7 +2,7 @@
 
 Some inputs crash MLIR or XLA (a quantised type with bounds, for example), and Python cannot catch
 that. Verbs therefore fork before MLIR is loaded, which takes a millisecond; the parent reports the
-crash and saves the input. A fork after MLIR is loaded would deadlock.
+crash and saves the input. A fork after MLIR has made threads, for a context, would deadlock.
 """
 
 from __future__ import annotations

@@ -88,12 +88,12 @@ def copies_for_dot(op: hlo.DotGeneralOp) -> list[Copy]:
     batching = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
     summed = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
     copies = []
-    for value, shared, added in zip((op.lhs, op.rhs), batching, summed, strict=True):
-        rank, shared, added = len(shape_of(value)), list(shared), list(added)
+    for side, value in enumerate((op.lhs, op.rhs)):
+        rank, shared, added = len(shape_of(value)), list(batching[side]), list(summed[side])
         if _lies_as_matrices(rank, shared, added):
             continue
         free = [dim for dim in range(rank) if dim not in (*shared, *added)]
-        inside = [*free, *added] if value == op.lhs else [*added, *free]
+        inside = [*added, *free] if side else [*free, *added]
         copies.append(Copy(prod(shape_of(value)), [*shared, *inside][-1] != rank - 1))
     return copies
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from jaxlib.mlir import ir
 
 from ..ir.materialize import is_materialize_call
+from ..ir.values import shape_of
 from .formulas import ARITHMETIC, FUNCTIONS, names
 from .node import (
     ELEMENTWISE,
@@ -76,8 +77,8 @@ def kernels_of(
         renamed: for values that another value replaces, that value.
         kind: of the device: "cpu", "gpu" or "tpu".
         nodes: those of ops that were read before; the others are added.
-        matters: whether the caller reads what the kernel of a root demands; the others demand
-            nothing. Kernels with a sum in them always do.
+        matters: whether the caller reads the demand of the kernel of a root; it is empty for the
+            others, but for those that hold a reduction outside the library.
     """
     graph = _Graph(ops, outputs, renamed or {}, kind, {} if nodes is None else nodes)
     roots = [node for node in graph.order if graph.is_launched(node)]
@@ -166,6 +167,7 @@ class _Graph:
         """
         inside: set[ir.Value] = set()
         pending = [node for node in self.order if self._is_reduction(node)]
+        self._reduced_shapes = {shape_of(node.operands[0]) for node in pending}
         while pending:
             node = pending.pop()
             key = node.key
@@ -188,6 +190,8 @@ class _Graph:
         if node.name == "reduce":
             return self._is_reduction(node)
         if self._kind == "gpu":
+            if node.name == "broadcast_in_dim" and _repeats(node):
+                return node.shape in self._reduced_shapes
             return node.name in _BETWEEN_REDUCTIONS
         if node.name == "divide" and self._is_by_few(node):
             return False
@@ -237,7 +241,8 @@ class _Graph:
 
     def _joins(self, node: Node, users: Sequence[Node]) -> bool:
         """Whether an op of the library is in one kernel with all of its users."""
-        if self._root_of_all(users) is not None:
+        root = self._root_of_all(users)
+        if root is not None and (self._kind == "cpu" or root in self._in_library):
             return True
         return node.name in VIEWS and not any(value in self._of for value in node.operands)
 
@@ -267,15 +272,16 @@ class _Graph:
         return user.name != "reduce" or node.name != "reduce"
 
     def roots_of_sums(self) -> set[ir.Value]:
-        """The stored values in whose kernels another op is a reduction outside the library."""
+        """The stored values whose kernels hold a reduction outside the library."""
         found: set[ir.Value] = set()
-        sums = [node for node in self.order if node.name == "reduce"]
-        pending = [node for node in sums if not is_library_reduction(node)]
-        for node in pending:  # grows
-            if self._stored[node.key]:
-                found.add(node.key)
-            else:
-                pending += [user for v in node.results for user in self._users.get(v, ())]
+        inside: set[ir.Value] = set()
+        for node in self.order:  # producers first
+            is_sum = node.name == "reduce" and not is_library_reduction(node)
+            if is_sum or any(value in inside for value in node.operands):
+                if self._stored[node.key]:
+                    found.add(node.key)
+                else:
+                    inside.update(node.results)
         return found
 
     def is_launched(self, node: Node) -> bool:
@@ -351,9 +357,14 @@ class _Graph:
         return sorted(inside.values(), key=lambda node: -self._number[node.key])
 
 
+def _repeats(node: Node) -> bool:
+    """Whether a broadcast has elements of its operand several times."""
+    return node.elements > elements_of_value(node.operands[0])
+
+
 def _use_of(node: Node) -> int:
     if node.name == "broadcast_in_dim":
-        return _AGAIN
+        return _AGAIN if _repeats(node) else _ELSEWHERE
     return _EACH if node.name in ELEMENTWISE else _ELSEWHERE
 
 

@@ -117,8 +117,10 @@ class OnTpu(OnAccelerator):
 
     def _multiply_adds(self, node: Node) -> float:
         """NaN for grouped convolutions: their layouts, and what they are fused with, decide."""
-        if node.name == "convolution" and node.op.feature_group_count.value > 1:
-            return nan
+        if node.name == "convolution":
+            groups = node.op.feature_group_count.value, node.op.batch_group_count.value
+            if max(groups) > 1:
+                return nan
         return super()._multiply_adds(node)
 
     def _moved_besides(self, node: Node) -> float:

@@ -12,7 +12,7 @@ import importlib
 import marshal
 import os
 import pkgutil
-import selectors
+import select
 import shlex
 import signal
 import socket
@@ -25,9 +25,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..errors import warn_of_unknown_variables
 from . import warm_client
 
-_READ_AT_IMPORT = ("JAX_", "PYTHON")
+_READ_AT_IMPORT = ("JAX_", "PYTHON", "TF_")
 """The beginnings of the variables of the environment that Python and JAX read when they start."""
 
 _running: list[subprocess.Popen[bytes]] = []  # as long as they are referred to
@@ -36,7 +37,10 @@ _running: list[subprocess.Popen[bytes]] = []  # as long as they are referred to
 def started(environment: Mapping[str, str]) -> Path:
     """Start the process with an environment; the path of its socket."""
     path = Path(tempfile.mkdtemp(prefix="jxc-warm-")) / "socket"
-    code = f"from jxc.testing.warm import serve; serve({str(path)!r})"
+    code = (
+        "import os; given = dict(os.environ); from jxc.testing.warm import serve; "
+        f"serve({str(path)!r}, given)"
+    )
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", code],
         env=dict(environment),
@@ -54,39 +58,58 @@ def command(path: Path, program: str) -> str:
     return shlex.join([sys.executable, "-I", "-S", warm_client.__file__, str(path), program])
 
 
-def serve(path: str) -> None:
-    """Answer requests of `warm_client` until standard input ends, which the starter holds."""
-    environment = _read_at_import(os.environ)  # before the import of JAX adds to it
+def serve(path: str, given: Mapping[str, str]) -> None:
+    """Answer requests of `warm_client` until standard input ends, which the starter holds.
+
+    Args:
+        path: of the socket, which is removed at the end with its folder.
+        given: the environment before the import of this module.
+    """
     programs = {"jxc": _jxc(), "filecheck": importlib.import_module("jxc.testing.filecheck").main}
+    own = {key: text for key, text in os.environ.items() if key not in given}
     gc.collect()
     gc.freeze()  # so that a collection in a fork does not copy what was imported
     children: dict[int, socket.socket] = {}  # by process
     ended, wakeup = os.pipe()
     os.set_blocking(wakeup, False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends lit, and so standard input
     signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler there is no wakeup
     signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-    with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
+    with socket.socket(socket.AF_UNIX) as listener, select.epoll() as poll:
         listener.bind(path)
         listener.listen(64)
-        for file in (0, ended, listener):
-            selector.register(file, selectors.EVENT_READ)
+        for file in (0, ended, listener.fileno()):
+            poll.register(file, select.EPOLLIN)
         os.write(1, b"\n")
-        while True:
-            for key, _ in selector.select():
-                if key.fileobj is listener:
-                    connection, _ = listener.accept()
-                    if (child := os.fork()) == 0:
-                        listener.close()
-                        _run(connection, programs, environment)
-                    children[child] = connection
-                elif key.fd == ended:
-                    os.read(ended, 4096)
-                    for child, code in _ended():
-                        _answer(children.pop(child), code)
-                else:
-                    Path(path).unlink()
-                    Path(path).parent.rmdir()
-                    return
+        try:
+            while True:
+                for file, _ in poll.poll():
+                    if file == 0:
+                        return
+                    if file == listener.fileno():
+                        connection, _ = listener.accept()
+                        if (child := os.fork()) == 0:
+                            for other in (listener, *children.values()):
+                                other.close()
+                            _run(connection, programs, given, own)
+                        children[child] = connection
+                        poll.register(connection, select.EPOLLRDHUP)
+                    elif file == ended:
+                        os.read(ended, 4096)
+                        for child, code in _ended():
+                            connection = children.pop(child)
+                            poll.unregister(connection)
+                            _answer(connection, code)
+                    else:  # the client has ended
+                        poll.modify(file, 0)
+                        for child, connection in children.items():
+                            if connection.fileno() == file:
+                                os.kill(child, signal.SIGKILL)
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+            Path(path).unlink()
+            Path(path).parent.rmdir()
 
 
 def _ended() -> Iterator[tuple[int, int]]:
@@ -122,27 +145,42 @@ def _jxc() -> Callable[[], Any]:
 
 
 def _run(
-    connection: socket.socket, programs: Mapping[str, Callable[[], Any]], own: Mapping[str, str]
+    connection: socket.socket,
+    programs: Mapping[str, Callable[[], Any]],
+    given: Mapping[str, str],
+    own: Mapping[str, str],
 ) -> None:
-    """Run what is asked for, in this process, and end it."""
+    """Run what is asked for, in this process, and end it.
+
+    Args:
+        connection: to the client.
+        programs: by name.
+        given: the environment in which jxc and JAX were imported.
+        own: what they added to it.
+    """
     header, files, _, _ = socket.recv_fds(connection, 8, 3)
     request, size = b"", int.from_bytes(header, "little")
     while len(request) < size:
-        request += connection.recv(size - len(request))
+        part = connection.recv(size - len(request))
+        if not part:
+            os._exit(1)  # the client has ended
+        request += part
     program, arguments, folder, environment = marshal.loads(request)
-    if _read_at_import(environment) != own:
+    if _read_at_import(environment) != _read_at_import(given):
         _answer(connection, warm_client.OTHER_ENVIRONMENT)
         os._exit(0)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
     _open_streams()
     os.chdir(folder)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update({**own, **environment})
     sys.argv = [program, *arguments]
+    warn_of_unknown_variables()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     code = _code_of(programs[program])
     atexit._run_exitfuncs()

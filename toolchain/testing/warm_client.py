@@ -31,7 +31,10 @@ def main() -> None:
             socket.send_fds(connection, [len(request).to_bytes(8, "little")], [0, 1, 2])
             connection.sendall(request)
             answer = connection.recv(8)
-            code = int.from_bytes(answer, "little", signed=True) if answer else 1
+            if not answer:
+                print("jxc-warm: the process that runs programs ended", file=sys.stderr, flush=True)
+                os.abort()  # which `not` does not take for a failure of the program
+            code = int.from_bytes(answer, "little", signed=True)
     if code == OTHER_ENVIRONMENT:
         python = f"import sys; sys.argv[0] = {program!r}; {CODE_OF[program]}"
         os.execv(sys.executable, [sys.executable, "-P", "-c", python, *arguments])
