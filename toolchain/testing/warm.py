@@ -83,15 +83,21 @@ def serve(path: str, given: Mapping[str, str]) -> None:
         os.write(1, b"\n")
         try:
             while True:
-                for file, _ in poll.poll():
+                own_files = (0, ended, listener.fileno())
+                events = [file for file, _ in poll.poll()]
+                # Clients first: the others close connections, and make some of the same number.
+                for file in sorted(events, key=lambda each: each in own_files):
                     if file == 0:
                         return
                     if file == listener.fileno():
                         connection, _ = listener.accept()
                         if (child := os.fork()) == 0:
-                            for other in (listener, *children.values()):
-                                other.close()
-                            _run(connection, programs, given, own)
+                            try:
+                                for other in (listener, *children.values()):
+                                    other.close()
+                                _run(connection, programs, given, own)
+                            finally:
+                                os._exit(1)  # not what follows, which is the server's
                         children[child] = connection
                         poll.register(connection, select.EPOLLRDHUP)
                     elif file == ended:
@@ -102,9 +108,8 @@ def serve(path: str, given: Mapping[str, str]) -> None:
                             _answer(connection, code)
                     else:  # the client has ended
                         poll.modify(file, 0)
-                        for child, connection in children.items():
-                            if connection.fileno() == file:
-                                os.kill(child, signal.SIGKILL)
+                        (child,) = [k for k, each in children.items() if each.fileno() == file]
+                        os.kill(child, signal.SIGKILL)
         finally:
             for child in children:
                 os.kill(child, signal.SIGKILL)
