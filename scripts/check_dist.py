@@ -246,10 +246,8 @@ def find_distribution(folder: Path, temporary: Path) -> Distribution:
     Raises:
         SystemExit: there is not exactly one of each.
     """
-    wheels, sdists = (
-        list(folder.glob("jxc_compiler-*.whl")),
-        list(folder.glob("jxc_compiler-*.tar.gz")),
-    )
+    wheels = list(folder.glob("jxc_compiler-*.whl"))
+    sdists = list(folder.glob("jxc_compiler-*.tar.gz"))
     if len(wheels) != 1 or len(sdists) != 1:
         sys.exit(f"expected one wheel and one sdist of jxc in {folder}: run `make dist`")
     with tarfile.open(sdists[0]) as archive:

@@ -19,6 +19,14 @@ def pip_install(extra: str) -> str:
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
+def versions() -> dict[str, str]:
+    """The installed versions of jxc, jax and jaxlib."""
+    from importlib.metadata import version  # 20 ms, and importing jxc imports this module
+
+    names = {"jxc": DISTRIBUTION, "jax": "jax", "jaxlib": "jaxlib"}
+    return {name: version(each) for name, each in names.items()}
+
+
 def refuse_another_project(package: str) -> None:
     """Check that no other project installed a module into the folder of this one.
 

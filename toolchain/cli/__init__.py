@@ -17,7 +17,7 @@ from typing import TextIO
 
 import click
 
-from ..distribution import CLASH, DISTRIBUTION
+from ..distribution import CLASH, DISTRIBUTION, versions
 from ..errors import JxcError, UsageError, did_you_mean
 from ..source import JxcWarning
 
@@ -98,10 +98,7 @@ def _offer(word: str) -> str:
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if not value:
         return
-    from importlib.metadata import version
-
-    names = {"jxc": DISTRIBUTION, "jax": "jax", "jaxlib": "jaxlib"}
-    click.echo(", ".join(f"{name} {version(each)}" for name, each in names.items()))
+    click.echo(", ".join(f"{name} {version}" for name, version in versions().items()))
     ctx.exit()
 
 

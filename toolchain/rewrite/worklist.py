@@ -215,9 +215,8 @@ class Worklist:
                     made = None
                 saved = None if signature is None else self._gate.known(rule, signature)
                 if saved is None:
-                    if (values := self._try(rule, op)) is None:
+                    if (made := self._proposed(rule, op)) is None:
                         continue
-                    made = self._proposal(rule, op, values)
                     saved = self._saved(made, op, signature)
                 if not saved:
                     self._declined.append(self._live.handle(op))
@@ -230,8 +229,7 @@ class Worklist:
                 return None
             if made is None or made.rule != best:
                 self._discard(made)
-                found = self._try(best, op)
-                made = None if found is None else self._proposal(best, op, found)
+                made = self._proposed(best, op)
             if made is not None and self._is_carried_out(best, op):
                 self._has_paid |= best.priced
                 return made
@@ -239,8 +237,11 @@ class Worklist:
             left.remove(best)
         return None
 
-    def _proposal(self, rule: Rule, op: ir.OpView, values: list[ir.Value]) -> _Proposal:
-        """What a rule built in place of `op`."""
+    def _proposed(self, rule: Rule, op: ir.OpView) -> _Proposal | None:
+        """What a rule builds in place of `op`."""
+        values = self._try(rule, op)
+        if values is None:
+            return None
         self._live.register()
         return _Proposal(rule, values, self._keeping_effects(op), self._built_for(values))
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..distribution import pip_install
 from ..errors import MissingTargetError, UsageError
+from .warm_client import CODE_OF
 
 CONFIG_NAMES = ("lit.site.cfg", "lit.site.cfg.py", "lit.cfg", "lit.cfg.py")
 SUFFIXES = (".mlir", ".test", ".py")
@@ -131,10 +132,10 @@ def write_tools(folder: Path, *, load: Sequence[str] = (), record: Path | None =
     given = {"JXC_LOAD_PASS": shlex.join(load)} if load else {}
     if "PYTHONPATH" in os.environ:
         given["PYTHONPATH"] = os.environ["PYTHONPATH"]
-    check = "from jxc.testing.filecheck import main; main()"
+    check = CODE_OF["filecheck"]
     if record is not None:
         check = f"from jxc.testing.filecheck import record; record({str(record)!r})"
-    programs = {"jxc": "from jxc.cli import main; main()", "filecheck": check, "FileCheck": check}
+    programs = {"jxc": CODE_OF["jxc"], "filecheck": check, "FileCheck": check}
     for name, code in programs.items():
         (folder / name).write_text(_script(name, code, given))
         (folder / name).chmod(0o755)

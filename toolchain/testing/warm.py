@@ -186,7 +186,6 @@ def _run(
     os.environ.update({**own, **environment})
     sys.argv = [program, *arguments]
     warn_of_unknown_variables()
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     code = _code_of(programs[program])
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
-from ...distribution import DISTRIBUTION
+from ...distribution import versions
 from ...errors import JxcError, UsageError
 from ...files import write_output
 from ...frontend.mesh import spec_of
@@ -115,11 +114,7 @@ def describe(executable: Executable | CrossExecutable) -> Header:
     _check_counts(lowered.module, arguments, results)
     needs_lapack = calls_lapack(call_targets(lowered.module))
     return Header(
-        versions={
-            "jxc": version(DISTRIBUTION),
-            "jax": version("jax"),
-            "jaxlib": version("jaxlib"),
-        },
+        versions=versions(),
         target=target,
         platform=platform,
         device_kind=kind,
