@@ -29,13 +29,13 @@ from jxc.backend._private import shardings_of as shardings_in
 from jxc.backend.lowered import Lowered, lowered_of
 from jxc.backend.targets import Target, find_target
 from jxc.check.deviation import compare_calls
+from jxc.compiled.program import Compiled
 from jxc.errors import JxcError
 from jxc.frontend.lowering import lower as trace
 from jxc.ir import write_bytecode
 from jxc.ir.shardings import parse_mesh
 from jxc.pipeline import Library, Pipeline, make_pipeline, our_passes
 from jxc.rewrite import Rule, rule_pass
-from jxc.tools.report.compiled import Compiled
 from jxc.tools.report.report import report
 from jxc.tools.tune.estimated import estimated_seconds
 

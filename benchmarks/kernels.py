@@ -105,7 +105,7 @@ def measured(name: str, target_name: str) -> list[dict[str, Any]]:
     """The metrics of a program for a target, without and with the pass."""
     import jxc
     from jxc.backend.targets import find_target
-    from jxc.tools.report.compiled import Compiled
+    from jxc.compiled.program import Compiled
     from jxc.tools.report.report import report
     from jxc.tools.tune.estimated import estimated_seconds
 

@@ -26,11 +26,11 @@ from regret_sites import FAMILIES, Site
 import jxc
 from jxc.backend.targets import find_target
 from jxc.backend.timing import interleave
+from jxc.compiled.program import Compiled
 from jxc.ir.io import read_module
 from jxc.pipeline import make_pipeline, our_passes
 from jxc.rewrite import PassContext
 from jxc.rewrite.actions import observe_rewrites
-from jxc.tools.report.compiled import Compiled
 from jxc.tools.report.report import report
 from jxc.tools.tune.estimated import estimated_seconds
 

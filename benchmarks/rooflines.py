@@ -98,9 +98,9 @@ def _fastest_runs(profile: Any) -> dict[tuple[str, str], float]:
 
 
 def _ops_by_kernel(profile: Any) -> dict[tuple[str, str], Iterable[str]]:
+    from jxc.compiled.kernels import kernels_of
     from jxc.hlo import parse_hlo
     from jxc.tools.profile._private import hlo_text
-    from jxc.tools.report.kernels import kernels_of
 
     programs = {piece.program for piece in profile.pieces if piece.kernel}
     return {

@@ -11,6 +11,9 @@ ROOT = Path(__file__).parent.parent
 LOWER = {"ir", "cost", "rewrite", "pipeline", "source", "importing", "files", "units", "display"}
 COMPILING = LOWER | {"frontend", "hlo", "backend", "patterns"}
 
+BELOW_TOOLS = COMPILING | {"check", "compiled", "events", "pages", "passes", "child"}
+TOOLS = {f"tools.{path.parent.name}" for path in (ROOT / "toolchain/tools").glob("*/__init__.py")}
+
 MAY_IMPORT = {
     "ir": {"source", "files", "child"},
     "source": set(),
@@ -28,27 +31,14 @@ MAY_IMPORT = {
     "hlo": {"cost", "source", "files"},
     "backend": COMPILING,
     "check": COMPILING | {"passes", "child"},
-    "tools.report": COMPILING,
-    "tools.debug": COMPILING,
-    "tools.bucket": COMPILING | {"tools.debug"},
-    "tools.calibrate": COMPILING | {"passes"},
-    "tools.explain": COMPILING | {"tools.report", "tools.bucket"},
-    "tools.profile": COMPILING | {"check", "tools.report", "tools.explain", "tools.page"},
-    "tools.doctor": COMPILING | {"check", "tools.report"},
-    "tools.diff": COMPILING | {"tools.report"},
+    "compiled": COMPILING,
+    "events": COMPILING,
+    "pages": COMPILING,
+    **dict.fromkeys(TOOLS, BELOW_TOOLS),
     "tools.lsp": {"ir", "source", "child"},
-    "tools.notebook": COMPILING | {"tools.explain", "tools.doctor"},
-    "tools.explore": COMPILING | {"child", "tools.page"},
-    "tools.page": COMPILING | {"tools.explain", "tools.diff"},
-    "tools.tune": COMPILING | {"check", "tools.report"},
-    "testing": COMPILING | {"check", "tools.report", "tools.explain"},
-    "cli": COMPILING
-    | {"check", "testing"}
-    | {
-        f"tools.{each}"
-        for each in ("report", "debug", "calibrate", "explain", "explore", "page", "doctor", "diff")
-    }
-    | {"tools.lsp", "tools.profile", "tools.tune"},
+    "notebook": COMPILING | {"events", "tools.explain", "tools.doctor"},
+    "testing": BELOW_TOOLS | {"tools.report", "tools.explain"},
+    "cli": BELOW_TOOLS | TOOLS | {"testing"},
 }
 """Each room with the rooms that it may import. `errors` may be imported everywhere."""
 
@@ -74,7 +64,7 @@ def imported_modules(file, room):
 
 
 def room_of(name):
-    """The room of a module's full name: `jxc.tools.report.memory` is in `tools.report`."""
+    """The room of a module's full name: `jxc.tools.report.sections` is in `tools.report`."""
     parts = name.split(".")[1:]
     return ".".join(parts[: 2 if parts[0] == "tools" else 1])
 
@@ -92,6 +82,14 @@ def test_room_imports_only_allowed_rooms(room):
         assert (rooms & set(MAY_IMPORT)) <= MAY_IMPORT[room] | {room}, file
         if room in NEVER_JAX and file.parent.name not in WRITTEN_IN_JAX:
             assert not [n for n in names if n == "jax" or n.startswith("jax.")], file
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_private_names_stay_in_their_room(room):
+    """Another room asks a public module, such as `frontend.jaxprs`."""
+    for file in files_of(room):
+        names = {n for n in imported_modules(file, room) if "._private" in n}
+        assert not {n for n in names if room_of(n) != room}, file
 
 
 def test_no_module_imports_itself_through_others():
@@ -115,11 +113,8 @@ def module_of(full, modules):
 
 
 def test_every_folder_is_a_room():
-    top = {path.parent.name for path in (ROOT / "toolchain").glob("*/__init__.py")} - {"tools"}
-    tools = {
-        f"tools.{path.parent.name}" for path in (ROOT / "toolchain/tools").glob("*/__init__.py")
-    }
-    assert top | tools <= set(MAY_IMPORT)
+    folders = {path.parent.name for path in (ROOT / "toolchain").glob("*/__init__.py")}
+    assert folders - {"tools"} <= set(MAY_IMPORT)
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)

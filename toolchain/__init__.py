@@ -109,7 +109,7 @@ _NAMES = {
     "tools.diff.functions": ("diff",),
     "tools.doctor": ("doctor",),
     "tools.explain.log": ("assert_compiles", "explain"),
-    "tools.notebook": ("load_ipython_extension", "unload_ipython_extension"),  # for %load_ext jxc
+    "notebook": ("load_ipython_extension", "unload_ipython_extension"),  # for %load_ext jxc
     "tools.report.report": ("Report", "report"),
 }
 """The public names by the module that defines them."""

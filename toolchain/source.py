@@ -21,7 +21,7 @@ import sys
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Literal
@@ -190,6 +190,12 @@ def _as_prefixes(folders: Iterable[str]) -> tuple[str, ...]:
 def innermost_user_line(lines: Iterable[SourceLine], home: str | None = None) -> SourceLine | None:
     """The last of `lines`, outermost first, that is the user's; `home` is as in `owner_of`."""
     return next((each for each in reversed([*lines]) if is_user_file(each.file, home)), None)
+
+
+def line_of_stack(stack: Iterable[Sequence[Any]]) -> SourceLine | None:
+    """The user's line among frames, the innermost first; if there is none, the innermost."""
+    lines = [SourceLine(file, line, function) for file, line, function in stack]
+    return innermost_user_line(reversed(lines)) or (lines[0] if lines else None)
 
 
 def innermost_library_line(lines: Iterable[SourceLine], home: str | None = None) -> str:

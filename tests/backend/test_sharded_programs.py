@@ -11,11 +11,11 @@ import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 import jxc
+from jxc.compiled.collectives import collectives_of
 from jxc.hlo import parse_hlo
 from jxc.ir import write_text
 from jxc.ir.propagation import main_result_shardings, split_of
 from jxc.ir.shardings import meshes_of
-from jxc.tools.report.collectives import collectives_of
 
 from ..devices import assert_same_on_devices
 

@@ -21,11 +21,11 @@ from jxc.backend.targets import (
     require,
 )
 from jxc.backend.targets.build import BuildError, build
+from jxc.compiled.kernels import peak_of
 from jxc.cost import device as device_file
 from jxc.cost.device import known_devices
 from jxc.errors import JxcError, MissingTargetError, UsageError
 from jxc.ir import make_context, read_module
-from jxc.tools.report.kernels import peak_of
 
 ADD = """
 module @add {

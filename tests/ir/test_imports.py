@@ -44,7 +44,7 @@ def test_public_names_of_subpackages_exist():
     import jxc
 
     assert all(getattr(jxc, name) is not None for name in jxc.__all__)
-    hooks = set(jxc._NAMES["tools.notebook"])  # IPython calls them
+    hooks = set(jxc._NAMES["notebook"])  # IPython calls them
     assert set(jxc.__all__) == {*jxc._HOME, "ir"} - hooks
 
 

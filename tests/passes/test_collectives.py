@@ -23,7 +23,7 @@ from jxc.backend.lowered import lowered_of
 from jxc.check.deviation import compare_calls
 from jxc.frontend.lowering import lower
 from jxc.hlo import parse_hlo
-from jxc.tools.report.collectives import collectives_of
+from jxc.compiled.collectives import collectives_of
 
 def communication(executable):
     found = collectives_of(parse_hlo(executable.as_text()))

@@ -14,12 +14,12 @@ from jaxlib.mlir import ir
 
 from jxc.backend import _private
 from jxc.check.modules import main_type
+from jxc.compiled.collectives import collectives_of
 from jxc.hlo import parse_hlo
 from jxc.ir import clone_module, main_of
 from jxc.passes.workarounds.faults import FAULTS
 from jxc.rewrite import Rule
 from jxc.rewrite.driver import apply_rules
-from jxc.tools.report.collectives import collectives_of
 
 from ..lit_seeds import Seed, all_rules, seeds_for
 

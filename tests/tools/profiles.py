@@ -1,11 +1,11 @@
 """A recorded run made by hand: marked steps, kernels of two programs, and samples of Python."""
 
 from jxc.backend.targets import find_target
+from jxc.events.recorded import CompileSpan, Recorded
+from jxc.events.runs import HostSpan, OpRun, ProgramRun, StepSpan, Trace
+from jxc.events.sampler import Sample
 from jxc.source import SourceLine
 from jxc.tools.profile.build import build
-from jxc.tools.profile.events import HostSpan, OpRun, ProgramRun, StepSpan, Trace
-from jxc.tools.profile.recorded import CompileSpan, Recorded
-from jxc.tools.profile.sampler import Sample
 
 HLO = """HloModule jit_step, is_scheduled=true
 

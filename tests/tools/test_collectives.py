@@ -24,15 +24,15 @@ from pathlib import Path
 
 import pytest
 
-from jxc.hlo import Module, parse_hlo
-from jxc.tools.report.collectives import (
+from jxc.compiled.collectives import (
     Collective,
     axes_of_groups,
     axes_of_pairs,
     collectives_of,
     parse_groups,
 )
-from jxc.tools.report.replicated import Replicated, replicated_arguments
+from jxc.compiled.replicated import Replicated, replicated_arguments
+from jxc.hlo import Module, parse_hlo
 
 PROGRAMS = Path(__file__).parent / "programs"
 MESH = {"data": 2, "model": 4}

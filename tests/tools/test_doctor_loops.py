@@ -11,8 +11,8 @@ from jax import lax
 
 import jxc
 from jxc.backend.targets import find_target
+from jxc.compiled.program import read_optimised
 from jxc.tools.doctor import Finding, all_checks, program_of
-from jxc.tools.report.compiled import read_optimised
 
 from .doctoring import PROGRAMS, f32, findings_of, names_of, source_line
 

@@ -10,7 +10,7 @@ import pytest
 from jax.sharding import NamedSharding, PartitionSpec as P
 
 import jxc
-from jxc.tools.bucket.sizes import bucket_of, propose_shapes
+from jxc.cost.padding import bucket_of, propose_shapes
 from jxc.tools.explain import functions
 
 from .explaining import explained, ones

@@ -16,9 +16,9 @@ from jax._src import compiler, pjit
 from jax._src.interpreters import mlir, pxla
 
 import jxc
+from jxc.events.listener import listening
 from jxc.source import JxcWarning
-from jxc.tools.explain.recorder import listening
-from jxc.tools.explain.recording import Recording
+from jxc.tools.explain.compilations import Recording
 from jxc.units import show_bytes
 
 X = np.ones(4, np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jxc
-from jxc.tools.bucket.sizes import bucket_of, padding_waste, propose_shapes, propose_sizes
+from jxc.cost.padding import bucket_of, padding_waste, propose_shapes, propose_sizes
 
 from .explaining import ones
 

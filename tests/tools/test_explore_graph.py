@@ -2,9 +2,9 @@
 
 import json
 
+from jxc.pages.stages import StageText
 from jxc.tools.explore.graph import MAX_NODES, graph_of
 from jxc.tools.explore.layout import lay_out
-from jxc.tools.page.stages import StageText
 
 MODULE = """\
 func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {

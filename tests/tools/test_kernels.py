@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from jxc.backend.targets import find_target
+from jxc.compiled.kernels import Kernel, kernels_of, least_seconds, peak_of, roofline
+from jxc.compiled.neighbours import unfused_neighbours
 from jxc.hlo import parse_hlo
 from jxc.hlo.work import Access
-from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds, peak_of, roofline
-from jxc.tools.report.neighbours import unfused_neighbours
 
 from .small_hlo import PROGRAMS, program
 

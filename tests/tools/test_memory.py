@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
+from jxc.compiled.buffers import LiveRange, parse_assignment, parse_live_ranges
+from jxc.compiled.fit import Fit, fits, parse_out_of_memory
+from jxc.compiled.memory import Memory, measure_memory
 from jxc.cost.device import Device
 from jxc.hlo import parse_hlo
-from jxc.tools.report.buffers import LiveRange, parse_assignment, parse_live_ranges
-from jxc.tools.report.fit import Fit, fits, parse_out_of_memory
-from jxc.tools.report.memory import Memory, measure_memory
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20

@@ -10,10 +10,10 @@ import jax
 import pytest
 from jax.sharding import PartitionSpec as P
 
+from jxc.compiled.collectives import Collective, groups_along
+from jxc.compiled.mesh_shapes import fitting_shapes, mesh_shapes, shapes_of
 from jxc.cost.network import Fabric, Network, Place
 from jxc.frontend.lowering import lower
-from jxc.tools.report.collectives import Collective, groups_along
-from jxc.tools.report.mesh_shapes import fitting_shapes, mesh_shapes, shapes_of
 
 MESH = {"data": 4, "model": 4}
 SHAPES = list(shapes_of(MESH))

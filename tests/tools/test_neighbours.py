@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from jxc.compiled.kernels import kernels_of
+from jxc.compiled.neighbours import unfused_neighbours
 from jxc.hlo import parse_hlo
-from jxc.tools.report.kernels import kernels_of
-from jxc.tools.report.neighbours import unfused_neighbours
 
 from .small_hlo import program
 

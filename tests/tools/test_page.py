@@ -12,17 +12,18 @@ from hypothesis import given, strategies as st
 from jxc.backend.log import ProgramTexts, text_to_read
 from jxc.errors import MissingTargetError
 from jxc.ir import clone_module
+from jxc.pages import require_packages, ticks
+from jxc.pages.links import Links, PythonFiles
+from jxc.pages.stages import read_stablehlo
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
 from jxc.tools.diff import ComparedProgram, DifferenceGroup, GraphDifference, ProgramComparison
 from jxc.tools.diff.compare import Metric
 from jxc.tools.diff.graph import QuotedLine
+from jxc.tools.diff.page import write_comparison_page
+from jxc.tools.explain.compilations import Compilation
+from jxc.tools.explain.page import timeline, write_page
 from jxc.tools.explain.reasons import Reason
-from jxc.tools.explain.recording import Compilation
-from jxc.tools.page import require_packages, write_comparison_page, write_page
-from jxc.tools.page.links import Links, PythonFiles
-from jxc.tools.page.stages import read_stablehlo
-from jxc.tools.page.write import ticks, timeline
 
 from .page_program import lower_program, rebuilt, texts_of
 
@@ -55,7 +56,7 @@ def test_page_contains_entries_and_texts_and_loads_nothing(tmp_path, texts):
 
 
 def test_page_omits_texts_beyond_its_size_limit_and_says_so(tmp_path, texts, monkeypatch):
-    monkeypatch.setattr("jxc.tools.page.write.MAX_BYTES", 240_000)
+    monkeypatch.setattr("jxc.pages.write.MAX_BYTES", 240_000)
     long = ProgramTexts(stablehlo="\n".join(f"line {i * 7919 % 10007}" for i in range(20_000)))
     made = [
         Compilation(1, "large", seconds={"compile": 2.0}, texts=long),

@@ -2,8 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from jxc.tools.page.changes import NEW, ValueNames, align, hunks_of, shortest
-from jxc.tools.page.stages import StageText
+from jxc.pages.changes import NEW, ValueNames, align, hunks_of, shortest
+from jxc.pages.stages import StageText
 
 
 def test_value_names_are_kept_when_an_earlier_op_is_removed():

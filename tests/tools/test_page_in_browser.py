@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import pytest
 
 import jxc
-from jxc.tools.explain.recording import Compilation
-from jxc.tools.page import write_page
+from jxc.tools.explain.compilations import Compilation
+from jxc.tools.explain.page import write_page
 
 from .page_program import texts_of
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from jxc.tools.page.links import Links, PythonFiles
-from jxc.tools.page.payload import describe_programs
-from jxc.tools.page.stages import read_stablehlo
+from jxc.pages.links import Links, PythonFiles
+from jxc.pages.payload import describe_programs
+from jxc.pages.stages import read_stablehlo
 
 from .page_program import CALL, RELU, SINE, TANH, lower_program, rebuilt, texts_of
 

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import pytest
 
 from jxc.display.syntax import RULES
-from jxc.tools.page.highlight import python_lines
-from jxc.tools.page.links import Links, PythonFiles
-from jxc.tools.page.stages import read_assembly, read_hlo, read_jaxpr, read_stablehlo, shortened
+from jxc.pages.highlight import python_lines
+from jxc.pages.links import Links, PythonFiles
+from jxc.pages.stages import read_assembly, read_hlo, read_jaxpr, read_stablehlo, shortened
 
 from .page_program import PROGRAM, RELU
 

@@ -1,7 +1,7 @@
 """Programs that were loaded from a cache or a file get the lines of their own HLO."""
 
-from jxc.tools.profile.identity import Numbering, TracedExecutable, modules_of
-from jxc.tools.profile.trace import read_trace
+from jxc.events.identity import Numbering, TracedExecutable, modules_of
+from jxc.events.trace import read_trace
 
 from .test_profile_trace import hlo_proto, kernel
 from .xspaces import Plane, space

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from jxc.events.heap import heap_bytes
 from jxc.source import SourceLine
 from jxc.tools.profile import changes
-from jxc.tools.profile.heap import heap_bytes
 from jxc.tools.profile.presentation import about_overhead, as_text
 from jxc.tools.profile.profile import Piece, Profile
 from jxc.tools.profile.programs import KernelCost
@@ -93,7 +93,7 @@ def measured(monkeypatch, recorded, **attributes):
     program = SimpleNamespace(name="jit_f(1)", kernels=kernels)
     monkeypatch.setattr(changes, "RecordedProgram", lambda *_: program)
     monkeypatch.setattr(changes, "_measurable", lambda *_: SimpleNamespace(module=None))
-    monkeypatch.setattr(changes._private, "hlo_text", lambda _: "")
+    monkeypatch.setattr(changes.session, "hlo_text", lambda _: "")
     monkeypatch.setattr(changes, "_Versions", type("", (Versions,), attributes))
     return changes.with_measurements(recorded, [], None, None)
 

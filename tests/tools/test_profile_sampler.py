@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from jxc.tools.profile import sampler
-from jxc.tools.profile.sampler import StackSampler
+from jxc.events import sampler
+from jxc.events.sampler import StackSampler
 
 
 def test_a_stack_is_read_without_calls_and_loops():
@@ -155,7 +155,7 @@ def test_frames_of_jxc_are_left_out():
     def code(name, file):
         return compile(f"def {name}(): 0", file, "exec").co_consts[0]
 
-    user, runner = code("f", "/home/me/train.py"), "/x/tools/explain/script.py"
+    user, runner = code("f", "/home/me/train.py"), "/x/events/script.py"
     hook, run = code("exec_module", runner), code("run", runner)
     command = code("profile_command", "/x/cli/profile.py")
     stack = ((user, 1), (hook, 2), (user, 3), (run, 4), (command, 5))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from jxc.tools.profile.threads import Made, Regions, Spans, Task, Thread, work_of as work_of_columns
-from jxc.tools.profile.trace import read_trace
+from jxc.events.threads import Made, Regions, Spans, Task, Thread, work_of as work_of_columns
+from jxc.events.trace import read_trace
 
 from .test_profile_trace import kernel
 from .xspaces import Plane, space
@@ -169,7 +169,7 @@ PARALLEL = """
 import sys, jax, jax.numpy as jnp, numpy as np
 from jax.profiler import start_trace, stop_trace
 from pathlib import Path
-from jxc.tools.profile.trace import read_trace
+from jxc.events.trace import read_trace
 
 x = np.ones((1 << 22,), np.float32)
 f = jax.jit(jnp.sin)

@@ -6,12 +6,12 @@ import pytest
 from jaxlib import _hlo
 
 from jxc.backend.targets import find_target
+from jxc.events.recorded import CompileSpan, Recorded
+from jxc.events.runs import HostSpan, OpRun, OpRuns, Trace
+from jxc.events.trace import read_trace
+from jxc.events.wire import count_events, hlo_modules_of
 from jxc.tools.profile.build import build
-from jxc.tools.profile.events import HostSpan, OpRun, OpRuns, Trace
-from jxc.tools.profile.recorded import CompileSpan, Recorded
-from jxc.tools.profile.trace import read_trace
 from jxc.tools.profile.wall import shares
-from jxc.tools.profile.wire import count_events, hlo_modules_of
 
 from .xspaces import Plane, space
 

@@ -10,9 +10,9 @@ import pytest
 
 import jxc
 from jxc.backend.targets import find_target
+from jxc.compiled.program import Compiled, Refused
 from jxc.errors import UsageError
 from jxc.tools.report import sections
-from jxc.tools.report.compiled import Compiled, Refused
 
 SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from jxc.backend.targets import Target, find_target
+from jxc.compiled.collectives import collectives_of
+from jxc.compiled.kernels import kernels_of
+from jxc.compiled.schedule import Step, fabric_of, step_of
 from jxc.cost.device import Device
 from jxc.cost.network import Network
 from jxc.hlo import parse_hlo
-from jxc.tools.report.collectives import collectives_of
-from jxc.tools.report.kernels import kernels_of
-from jxc.tools.report.schedule import Step, fabric_of, step_of
 
 SWITCH = Network("switch", 100.0, "a test", node_devices=8)
 ADD_SECONDS = 1.2

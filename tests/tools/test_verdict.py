@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from jxc.compiled.memory import measure_memory
 from jxc.errors import UsageError
 from jxc.hlo import parse_hlo
 from jxc.hlo.work import executed, totals_of
 from jxc.ir import make_context, read_module
 from jxc.tools.report.budgets import Budgets, Measured, Violation, check
-from jxc.tools.report.memory import measure_memory
 from jxc.units import parse_bytes, parse_count, show_bytes, show_count, show_seconds
 
 PROGRAMS = Path(__file__).parent / "programs"

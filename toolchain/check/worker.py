@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ..child import serve
-from ..ir import _private, functions, make_context, read_module, register_native_passes
+from ..ir import converters, functions, make_context, read_module, register_native_passes
 from .interpreter_fixes import apply_interpreter_fixes
 from .modules import main_type
 
@@ -105,7 +105,7 @@ def main() -> None:
         start = process_time()
         if next(requests) % _MODULES_PER_CONTEXT == 0:
             context = make_context()
-            _private.register_inliner(context)
+            converters.register_inliner(context)
         assert context is not None
         try:
             found: Any = evaluate(*request, context)

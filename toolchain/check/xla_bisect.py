@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from ..ir import _private, read_module, write_bytecode
+from ..ir import converters, read_module, write_bytecode
 from ..rewrite import reassociates
 from .compare import Comparison, Mismatch, first_mismatch, judges
 from .inputs import CannotRun, make_inputs, specs_of
@@ -156,5 +156,5 @@ def passes_run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[str]:
 
 def imported(module: ir.Module) -> ir.Module:
     """The module as XLA imports it, before any of XLA's passes, converted back to StableHLO."""
-    proto = _private.stablehlo_to_hlo_proto(write_bytecode(module))
-    return read_module(_private.hlo_proto_to_stablehlo(proto), module.context)
+    proto = converters.stablehlo_to_hlo_proto(write_bytecode(module))
+    return read_module(converters.hlo_proto_to_stablehlo(proto), module.context)

@@ -150,7 +150,7 @@ def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
     if all(side.source == "-" for side in sides) and sides[0] == sides[1]:
         raise UsageError("both programs are '-': standard input can be read only once")
     if flags["html"]:  # before anything is compiled for it
-        from ..tools.page import require_packages
+        from ..pages import require_packages
 
         require_packages()
 
@@ -170,7 +170,7 @@ def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> in
     )
     report("")
     if flags["html"]:
-        from ..tools.page import write_comparison_page
+        from ..tools.diff.page import write_comparison_page
 
         for note in write_comparison_page(flags["html"], found):
             click.echo(f"jxc: note: {note}", err=True)

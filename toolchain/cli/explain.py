@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..backend.children import ChildProcess, following
+from ..events.script import UserProgram, flush
 from ..files import write_output
 from ..tools.explain import SCHEMA_VERSION
-from ..tools.explain.script import UserProgram, flush
 from .options import flag, option, options_of
 from .user_program import absolute, open_streams, require_distinct, run_program, write_json
 
@@ -85,7 +85,7 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         return
     require_distinct({"-o": options.output, "--json": options.json, "--html": options.html})
     if options.html:
-        from ..tools.page import require_packages
+        from ..pages import require_packages
 
         require_packages()
     program = UserProgram(script, args, is_module=options.is_module)
@@ -161,7 +161,7 @@ def _write(
         found = log.as_json() if log is not None else empty | {name: [] for name in lists}
         write_json({"script": script, **found}, options.json, own_stdout)
     if options.html and log is not None:
-        from ..tools.page import write_page
+        from ..tools.explain.page import write_page
 
         for note in write_page(options.html, log.compilations, script):
             click.echo(f"jxc: note: {note}", err=True)

@@ -58,7 +58,7 @@ def explore_command(
     The server listens on 127.0.0.1, and serves only whoever has the URL's token. It reads TARGET's
     file and the modules that it imports from its own folder. Ctrl-C ends it.
     """
-    from ..tools.page import require_packages
+    from ..pages import require_packages
 
     if level and passes is not None:
         raise UsageError("give one of -O and --passes")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..display.progress import progress
+from ..events.script import UserProgram, flush
 from ..files import write_output
-from ..tools.explain.script import UserProgram, flush
 from .options import SECONDS, flag, option, options_of
 from .user_program import (
     absolute,
@@ -118,7 +118,7 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     require_distinct(options.files)
     program = UserProgram(script, args, is_module=options.is_module)
     if options.html:  # before the program runs
-        from ..tools.page import require_packages
+        from ..pages import require_packages
 
         require_packages()
     from ..tools.profile.recording import ProfileRecorder

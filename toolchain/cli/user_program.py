@@ -12,8 +12,8 @@ from typing import Any, TextIO
 import click
 
 from ..errors import JxcError, UsageError
+from ..events.script import UserProgram, flush, when_imported
 from ..files import require_file, write_output
-from ..tools.explain.script import UserProgram, flush, when_imported
 from . import print_error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir, passmanager
 
 from ..ir import register_native_passes, walk
-from ..ir._private import register_inliner
+from ..ir.converters import register_inliner
 from ..ir.locations import restore_name_stacks
 from ..ir.materialize import is_materialize_call
 from ..rewrite.annotations import has_annotation

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..backend.lowered import Lowered, lower
 from ..backend.targets import find_target
+from ..compiled.memory import peak_bytes
+from ..compiled.program import read_optimised
 from ..errors import JxcError, UsageError
 from ..ir import count_ops
 from ..pipeline import PipelineLike
 from ..tools.report.budgets import Budgets, Measured, check
-from ..tools.report.compiled import read_optimised
-from ..tools.report.memory import peak_bytes
 
 
 class BudgetExceeded(JxcError, AssertionError):

@@ -16,11 +16,11 @@ from typing import Any
 import jax
 
 from ..backend.targets import find_target
+from ..compiled.program import read_optimised
 from ..errors import UsageError
+from ..tools.explain.compilations import Compilation
 from ..tools.explain.log import explain, wrong_count
-from ..tools.explain.recording import Compilation
 from ..tools.report.budgets import Budgets, Measured, check
-from ..tools.report.compiled import read_optimised
 from .budgets import BudgetExceeded
 
 

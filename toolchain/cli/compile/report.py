@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...compiled.program import Compiled, Refused
 from ...display.progress import progress
 from ...errors import JxcError
 from ...files import write_json
 from ...tools.report.budgets import Budgets, Measured, Violation, check
-from ...tools.report.compiled import Compiled, Refused
 from ...tools.report.report import ROWS, Report, as_text, report
 from .job import CompileJob
 from .options import BUDGETS, CompileOptions

@@ -18,12 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...backend.lowered import lower
+from ...backend.signature import CallSignature
+from ...cost.padding import POWERS, bucket_of, propose, read_sizes
 from ...errors import UsageError
 from ...ir import clone_module
 from ...ir.locations import inline_calls
-from ..debug.locate import CallSignature
 from .rows import check_rows
-from .sizes import POWERS, bucket_of, propose, read_sizes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -265,7 +265,7 @@ class _BucketDecorator(Protocol):
         buckets: int | None = None,
         max_waste: float | None = None,
     ) -> tuple[int, ...]:
-        """See `jxc.tools.bucket.sizes.propose`."""
+        """See `jxc.cost.padding.propose`."""
 
 
 def _with_propose(function: Any) -> _BucketDecorator:

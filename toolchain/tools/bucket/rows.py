@@ -26,7 +26,7 @@ from ...ir import functions, walk
 from ...ir.constants import array_of
 from ...ir.locations import frames_of, path_of
 from ...ir.values import shape_of
-from ..debug.values import line_of_stack
+from ...source import line_of_stack
 from .row_ops import RowLayout, keeps_rows
 
 

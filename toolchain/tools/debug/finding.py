@@ -10,9 +10,9 @@ from typing import Any
 from ...errors import JxcError
 from ...ir.locations import scopes_of
 from ...rewrite.former_names import warn_renamed
-from ...source import SourceLine, innermost_library_line
+from ...source import SourceLine, innermost_library_line, line_of_stack
 from .origin import IsBad, NanRecord, is_not_finite
-from .values import COUNT, Statistics, line_of_stack
+from .values import COUNT, Statistics
 
 _MAX_RESULTS = 3  # named in a sentence
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from ...source import SourceLine, innermost_user_line
+from ...source import SourceLine, line_of_stack
 
 COUNT = 6
 """How many numbers of a record make up `Statistics`."""
@@ -158,9 +158,3 @@ def traced_values(table: dict[str, Any], numbers: Sequence[float]) -> list[Trace
         line = line_of_stack(table["stacks"][entry["stack"]])
         found.append(TracedValue(entry["op"], entry["path"], line, type_, int(runs), total, each))
     return found
-
-
-def line_of_stack(stack: Iterable[Sequence[Any]]) -> SourceLine | None:
-    """The user's line among frames, the innermost first; if there is none, the innermost."""
-    lines = [SourceLine(file, line, function) for file, line, function in stack]
-    return innermost_user_line(reversed(lines)) or (lines[0] if lines else None)

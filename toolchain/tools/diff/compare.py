@@ -14,7 +14,7 @@ from .output import ROOFLINE, ComparedProgram, Metric, ProgramComparison
 from .stablehlo import graph_of_module
 
 if TYPE_CHECKING:
-    from ..report.compiled import Compiled, Refused
+    from ...compiled.program import Compiled, Refused
 
 
 def compare(
@@ -76,7 +76,7 @@ def _compiled(
     if program.target is None:
         return None
     from ...backend.from_module import uncallable_from_module
-    from ..report.compiled import Refused, compile_module, read_optimised
+    from ...compiled.program import Refused, compile_module, read_optimised
 
     if program.module is None:
         return read_optimised(program.hlo, program.target)
@@ -106,7 +106,7 @@ def metrics_of(
     found = [Metric("ops", "ops", "", ops[0], ops[1])]
     if one is None and other is None:
         return found
-    from ..report.compiled import Compiled
+    from ...compiled.program import Compiled
 
     for name, label, unit, read in _METRICS:
         before, after = (read(s) if isinstance(s, Compiled) else None for s in (one, other))

@@ -23,7 +23,7 @@ from .graph import ToQuotedLine, line_reader
 
 if TYPE_CHECKING:
     from ...backend.targets import Target
-    from ..report.compiled import Compiled, Refused
+    from ...compiled.program import Compiled, Refused
 
 _MAX_LINES = 12  # of Python; --all prints the rest
 _MAX_CHANGES = 3  # of one op at one line that have a row each

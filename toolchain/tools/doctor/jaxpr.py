@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...frontend import _private
+from ...frontend import jaxprs
 from ...ir.dtypes import short_dtype
 from ...source import SourceLine, innermost_library_line, innermost_user_line, is_user_file
 
@@ -62,7 +62,7 @@ class TracedEquation:
     @cached_property
     def frames(self) -> list[Frame]:
         """The Python frames in which it was traced, the outermost first."""
-        return _private.frames_of(self.equation)
+        return jaxprs.frames_of(self.equation)
 
     @cached_property
     def place(self) -> SourceLine | None:
@@ -88,7 +88,7 @@ def library_line(places: Iterable[SourceLine], home: str | None) -> str:
 
 def place_of(equation: Any, home: str | None) -> SourceLine | None:
     """The user's innermost line of an equation."""
-    return innermost(_private.frames_of(equation), home)
+    return innermost(jaxprs.frames_of(equation), home)
 
 
 def innermost(frames: Sequence[Frame], home: str | None) -> SourceLine | None:
@@ -106,7 +106,7 @@ def equations_of(jaxpr: Any, home: str | None = None) -> Iterator[TracedEquation
 def _with_inner(outer: TracedEquation) -> Iterator[TracedEquation]:
     yield outer
     for jaxpr in inner_jaxprs(outer.equation):
-        file = outer.name in CALLS and _private.traced_file(jaxpr)
+        file = outer.name in CALLS and jaxprs.traced_file(jaxpr)
         is_of_library = bool(file and not is_user_file(file, outer.home))
         template = replace(
             _inside(outer), outer=outer, is_of_library=outer.is_of_library or is_of_library
@@ -130,7 +130,7 @@ def _inside(outer: TracedEquation) -> TracedEquation:
 
 def inner_jaxprs(equation: Any) -> Iterator[Any]:
     """The open jaxprs that an equation contains."""
-    return map(open_jaxpr, _private.inner_jaxprs(equation))
+    return map(open_jaxpr, jaxprs.inner_jaxprs(equation))
 
 
 def open_jaxpr(jaxpr: Any) -> Any:

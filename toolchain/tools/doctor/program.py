@@ -15,15 +15,14 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target, find_target
+from ...compiled.kernels import roofline
+from ...compiled.program import Compiled, Refused, compile_lowered
 from ...errors import JxcError, UsageError
-from ...frontend import _private
+from ...frontend import jaxprs
 from ...frontend.constants import CapturedConstant, captured_constants
 from ...hlo.work import Access
 from ...ir import argument_names, functions
 from ...source import SourceLine, definition_line, home_of
-from ..report.compiled import Compiled, Refused
-from ..report.kernels import roofline
-from ..report.report import report
 from .jaxpr import TracedEquation, bytes_of, equations_of
 from .rule_hits import RuleHit, rule_hits
 from .source_code import parameters_of, return_place
@@ -125,7 +124,7 @@ class ExaminedProgram:
     def arguments(self) -> tuple[NamedArray, ...]:
         """The arrays of the arguments."""
         leaves, _ = jax.tree_util.tree_flatten_with_path(self.lowered.jax_lowered.args_info)
-        names = _private.argument_names(self.jaxpr)
+        names = jaxprs.argument_names(self.jaxpr)
         if len(names) != len(leaves):
             names = [jax.tree_util.keystr(path) for path, _ in leaves]
         avals = self.jaxpr.in_avals
@@ -207,7 +206,7 @@ class ExaminedProgram:
         Raises:
             JxcError: the compiler is not installed, or refuses the program.
         """
-        made = report(self.lowered, self.target, "O0", with_plain=False).optimised
+        made = compile_lowered(self.lowered, self.target, "O0")
         if isinstance(made, Refused):
             raise JxcError(f"XLA does not compile it for {self.target.name}: {made.message}")
         return made

@@ -15,10 +15,10 @@ from typing import Any
 
 import jax
 
-from ...backend import _private, registered
+from ...backend import jax_state, registered
+from ...events.listener import LoweringEvent, TraceEvent
 from ...source import SourceLine, owner_of
 from .functions import ConstantValue, JitFunction, describe, describe_function
-from .recorder import LoweringEvent, TraceEvent
 
 PIPELINE = "jxc's pipeline"
 """The name of the active pipeline in `JitCall.context`."""
@@ -116,7 +116,7 @@ def call_of(event: TraceEvent) -> JitCall:
             name.removesuffix("_leaves").removesuffix("_kvs"): str(getattr(options, name, ""))
             for name in _OPTIONS
         },
-        context=_context(_private.trace_context()),
+        context=_context(jax_state.trace_context()),
         mesh="" if getattr(event.mesh, "empty", True) else str(event.mesh),
         site=event.called if function.owner == "compiler" else None,
     )
@@ -161,7 +161,11 @@ def lowered_call(event: LoweringEvent) -> JitCall:
     site = event.called if function.owner == "compiler" else None
     leaves = _array_arguments(_argument_names(event, ()), event.avals, ())
     return JitCall(
-        function, leaves, context=_context(_private.trace_context()), layout=event.layout, site=site
+        function,
+        leaves,
+        context=_context(jax_state.trace_context()),
+        layout=event.layout,
+        site=site,
     )
 
 
@@ -235,4 +239,4 @@ def _type_text(aval: Any) -> str:
 def _context(key: Hashable) -> Mapping[str, Any]:
     """JAX's configuration by name, now that its trace context is `key`."""
     pipeline = registered.effective_pipeline()
-    return {**_private.config_values(), PIPELINE: pipeline, JAX_KEY: key}
+    return {**jax_state.config_values(), PIPELINE: pipeline, JAX_KEY: key}

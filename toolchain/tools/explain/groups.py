@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from ...cost.padding import padding_waste, propose_shapes, propose_sizes
 from ...source import SourceLine
-from ..bucket.sizes import padding_waste, propose_shapes, propose_sizes
 from .calls import JitCall
+from .compilations import Compilation
 from .reasons import (
     SUBJECTS,
     fix_of_call,
@@ -25,7 +26,6 @@ from .reasons import (
     mask_padding,
     new_object,
 )
-from .recording import Compilation
 
 _MAX_VALUES = 6  # of something that varied, in a sentence
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")

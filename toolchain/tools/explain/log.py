@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from ...backend._private import own_process_id
 from ...backend.children import ChildProcess
+from ...backend.jax_state import own_process_id
 from ...errors import JxcError, UsageError
+from ...events.listener import listening
 from . import SCHEMA_VERSION
 from .calls import JitCall
+from .compilations import Compilation, Recording
 from .groups import CompilationRow, RecompilationGroup, groups_of, rows_of
 from .reasons import reason_for
-from .recorder import listening
-from .recording import Compilation, Recording
 from .tracing import FailedTrace, SideEffect, watching_prints
 
 _MAX_EARLIER_CALLS = 32  # of a function that a call is compared with: the latest

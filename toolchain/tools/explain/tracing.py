@@ -20,9 +20,9 @@ from typing import Any
 
 import jax
 
+from ...events.listener import is_tracing
 from ...frontend import diagnose
 from ...source import SourceLine, owner_of
-from . import recorder
 from .functions import code_of, is_users, unwrapped, with_inner
 
 
@@ -100,7 +100,7 @@ def watching_prints(printed: Callable[[SourceLine], None]) -> Iterator[None]:
     plain = builtins.print
 
     def watched_print(*args: Any, **kwargs: Any) -> None:
-        if recorder.is_tracing():
+        if is_tracing():
             frame = sys._getframe(1)
             code = frame.f_code
             if owner_of(code.co_filename) in ("user", "typed"):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..page.stages import StageText
+from ...pages.stages import StageText
 from .layout import Layout, lay_out
 
 MAX_NODES = 200

@@ -100,7 +100,7 @@ def root_of(target: str) -> Path:
 
 def _lower(request: LowerRequest, root: Path) -> LoweredText:
     from ...backend.lowered import lowered_from_request
-    from ...frontend._private import print_numbered
+    from ...frontend.jaxprs import print_numbered
 
     start = perf_counter()
     lowered, _, _ = lowered_from_request(request)

@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl
 from ...display.syntax import RULES
 from ...errors import JxcError, UsageError
 from ...files import whole_number
-from ..page.write import template
+from ...pages import template
 from .session import Session
 from .variant import Variant
 

@@ -18,10 +18,10 @@ from ...child import serve
 from ...errors import JxcError
 from ...ir import make_context, read_module
 from ...ir.shardings import module_device_count
-from ..page.highlight import sources_as_json
-from ..page.links import Links, PythonFiles
-from ..page.payload import DescribedPrograms
-from ..page.stages import StageText
+from ...pages.highlight import sources_as_json
+from ...pages.links import Links, PythonFiles
+from ...pages.payload import DescribedPrograms
+from ...pages.stages import StageText
 from .graph import KINDS, graph_of
 from .lowering import LoweredText
 from .variant import Variant, VariantRun, run_variant

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...events import session
+from ...events.recorded import Recorded
+from ...events.runs import HostSpan, OpRuns, Trace
+from ...events.sampler import INTERVAL, Sample
 from ...source import SourceLine
-from . import _private
-from .events import HostSpan, OpRuns, Trace
 from .profile import Piece, Profile, ProfiledProgram, ProfiledStep
 from .programs import RecordedProgram
-from .recorded import Recorded
-from .sampler import INTERVAL, Sample
 from .spans import Spans
 from .unlabelled import Origin
 
@@ -100,7 +100,7 @@ def _program(
 
 
 def _text(proto: bytes | None) -> str:
-    return _private.hlo_text(proto) if proto else ""
+    return session.hlo_text(proto) if proto else ""
 
 
 def _add_kernels(

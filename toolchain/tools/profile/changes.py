@@ -17,21 +17,21 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...backend import _private as backend_private
+from ...backend import jax_state
 from ...backend.from_module import lowered_from_module
 from ...backend.timing import TimeRatio, interleave, time_ratio
 from ...check.fill import fill
 from ...check.inputs import MOST_BYTES
 from ...errors import JxcError
+from ...events import session
 from ...ir.module import module_name
-from . import _private
 from .profile import Profile
 from .programs import RecordedProgram
 
 if TYPE_CHECKING:
+    from ...compiled.kernels import Kernel
     from ...cost.device import Device
-    from ..explain.recorder import CompileEvent
-    from ..report.kernels import Kernel
+    from ...events.listener import CompileEvent
     from .profile import ProfileRow
 
 _MOST = 3  # programs
@@ -69,7 +69,7 @@ def with_measurements(
         text = profile.trace.modules.get(row.name)
         if text is None or row.share < _MIN_SHARE:
             continue
-        program = RecordedProgram(row.name, _private.hlo_text(text), frozenset(), device)
+        program = RecordedProgram(row.name, session.hlo_text(text), frozenset(), device)
         event = _measurable(program, events)
         if event is None:
             continue
@@ -132,7 +132,7 @@ def event_of(program: str, hlo: str, events: Sequence[CompileEvent]) -> CompileE
     named = [each for each in events if module_name(each.module) == name]
     if len(named) < 2:
         return named[0] if named else None
-    texts = [backend_private.hlo_text(each.executable) for each in named]
+    texts = [jax_state.hlo_text(each.executable) for each in named]
     same = [n for n, text in enumerate(texts) if _without_lines(text) == _without_lines(hlo)]
     lines = set(_LINE.findall(hlo))
     same.sort(key=lambda n: len(lines - {*_LINE.findall(texts[n])}))

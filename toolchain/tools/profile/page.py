@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...files import write_output
+from ...pages import require_packages, template, ticks
+from ...pages.highlight import python_lines
 from ...source import SourceLine, short_line, short_path
 from ...units import show_seconds
-from ..page import require_packages
-from ..page.highlight import python_lines
-from ..page.write import template, ticks
 from .flame import FlameNode, bars_of, flame_of
 from .presentation import about_overhead, about_steps, counted, percent
 from .profile import PARTS, WARM_UP, Grouping, Profile
@@ -54,7 +53,7 @@ def write_profile_page(path: str | Path, profile: Profile) -> None:
     }
     drawing = _Drawing(profile, links)
     groupings: tuple[Grouping, ...] = ("line", "layer", "kernel", "program")
-    page = template("profile.html.j2").render(
+    page = template("profile.html.j2", Path(__file__).parent).render(
         title=f"jxc profile: {profile.name}",
         profile=profile,
         parts=[(name, profile.parts.get(name, 0.0), css_of(name)) for name in PARTS],

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...events.runs import Trace
 from ...source import SourceLine
 from . import SCHEMA_VERSION
-from .events import Trace
 from .programs import KernelCost
 from .unlabelled import Origin
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...compiled.kernels import Kernel, counted_ops, kernel_of, kernels_of, peak_of
 from ...errors import JxcError
 from ...hlo import Computation, Instruction, Module, parse_hlo
 from ...hlo.frames import Frames, read_frames
 from ...hlo.work import Executed, accesses_of, flops_of, stablehlo_name, traffic_of
-from ..report.kernels import Kernel, counted_ops, kernel_of, kernels_of, peak_of
 from .unlabelled import (
     NOWHERE,
     LoweredOps,

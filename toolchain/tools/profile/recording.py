@@ -16,16 +16,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import JxcError
+from ...events.heap import heap_bytes
+from ...events.recorded import CompileSpan, Recorded
+from ...events.sampler import StackSampler
 from ...source import SourceLine
 from ...units import show_count
-from .heap import heap_bytes
-from .recorded import CompileSpan, Recorded
-from .sampler import StackSampler
 
 if TYPE_CHECKING:
     from ...cost.device import Device
-    from ..explain.recorder import CompileEvent, LoweringEvent, TraceEvent
-    from .events import Trace
+    from ...events.listener import CompileEvent, LoweringEvent, TraceEvent
+    from ...events.runs import Trace
     from .profile import Profile
 
 _LONGEST = 60.0  # seconds of recorded calls
@@ -48,7 +48,7 @@ class ProfileRecorder:
         most_events: about how many events are recorded; they are in memory.
     """
 
-    keep_texts = False  # for `explain.recorder.EventListener`
+    keep_texts = False  # for `events.listener.EventListener`
 
     def __init__(
         self, name: str, seconds: float, module: Any = None, most_events: int = MOST_EVENTS
@@ -76,28 +76,28 @@ class ProfileRecorder:
         Raises:
             JxcError: this version of jax cannot be recorded.
         """
-        from ..explain.recorder import listening
-        from ._private import skip_absent_tpus
+        from ...events.listener import listening
+        from ...events.session import skip_absent_tpus
 
         skip_absent_tpus()
         self._stack.enter_context(listening(self))
 
     def start_session(self) -> None:
         """Start the profiler, unless it was started before."""
-        from . import _private
+        from ...events import session
 
         with self._lock:
             if self._session is not None or self._ended or self._notes:
                 return
             try:
-                self._session = _private.start_session()
+                self._session = session.start_session()
             except Exception as error:  # jaxlib's own types
                 self._fail(error)
                 return
-            self._stack.enter_context(_private.before_other_sessions(self._end_for_other))
+            self._stack.enter_context(session.before_other_sessions(self._end_for_other))
             threading.Thread(target=self._watch, name="jxc-profile-limit", daemon=True).start()
 
-    # The events of `explain.recorder`
+    # The events of `events.listener`
 
     def trace_begins(self, event: TraceEvent) -> None:
         if event.is_own:
@@ -150,8 +150,8 @@ class ProfileRecorder:
 
     def _ends_at_events(self) -> bool:
         """End the session; start another one if it had few events."""
-        from . import _private
-        from .wire import count_events
+        from ...events import session
+        from ...events.wire import count_events
 
         with self._lock:
             if self._ended or self._session is None:
@@ -162,7 +162,7 @@ class ProfileRecorder:
                 self._session = None
                 count = sum(map(count_events, self._data))
                 if count < self._most_events / 2:
-                    self._session = _private.start_session()
+                    self._session = session.start_session()
                     return False
             except Exception as error:  # jaxlib's own types
                 self._fail(error)
@@ -274,8 +274,8 @@ class ProfileRecorder:
         return with_measurements(profile, self.compiled_events, device, record_calls, progress)
 
     def _read(self) -> Trace:
-        from .events import Trace
-        from .trace import read_trace
+        from ...events.runs import Trace
+        from ...events.trace import read_trace
 
         trace = Trace()
         try:

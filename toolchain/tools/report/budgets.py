@@ -15,6 +15,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from ...compiled.collectives import kind_of
+from ...compiled.program import Compiled
 from ...errors import UsageError, did_you_mean
 from ...hlo import Instruction, Module, SourceLine
 from ...hlo.work import flops_of, is_free, is_library, stablehlo_name
@@ -22,8 +24,6 @@ from ...ir import walk
 from ...ir.locations import frames_of
 from ...source import innermost_user_line
 from ...units import parse_bytes, parse_count, show_bytes, show_count
-from .collectives import kind_of
-from .compiled import Compiled
 from .forbidden import COLLECTIVES, ELEMENT_TYPES, is_op, mlir_type, parse_words
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from ...compiled.collectives import KINDS
 from ...errors import UsageError, did_you_mean
-from .collectives import KINDS
 
 COLLECTIVES = "collectives"
 """Stands for every collective."""

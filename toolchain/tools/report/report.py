@@ -16,14 +16,14 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered, lower
 from ...backend.targets import Target, find_target
+from ...compiled.fit import Fit
+from ...compiled.program import Compiled, Refused, compile_module
+from ...compiled.schedule import Step
 from ...display.progress import progress as line_of_progress
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
 from ...pipeline import PipelineLike
 from ...units import show_bytes, show_count, show_seconds, text_width
-from .compiled import Compiled, Refused, compile_module
-from .fit import Fit
-from .schedule import Step
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,15 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...compiled.kernels import Kernel
+from ...compiled.memory import Buffer
+from ...compiled.program import Compiled
+from ...compiled.schedule import Communication
 from ...cost.device import Device
 from ...hlo import SourceLine
 from ...ir.locations import op_in_scope, primitive_of, scope_of
 from ...source import short_line
 from ...units import show_bytes, show_count, show_seconds
-from .compiled import Compiled
-from .kernels import Kernel
-from .memory import Buffer
-from .schedule import Communication
 
 _SHAPES = 3  # of a mesh that are named
 _FAR = 2  # times the roofline: a slower kernel is bound by neither arithmetic nor memory

@@ -10,10 +10,10 @@ from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import NotTuned, TuneSettings, budget_seconds
 from ...backend.verdicts import DEFAULT, Verdict, find_verdict, keep_verdict, key_of
+from ...compiled.program import Compiled, compile_module
 from ...errors import MissingTargetError
 from ...pipeline import PipelineReport
 from ...rewrite import promises
-from ..report.compiled import Compiled, compile_module
 from .candidates import (
     BASES,
     PLAIN,

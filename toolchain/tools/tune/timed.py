@@ -24,7 +24,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...backend import _private
+from ...backend import jax_state
 from ...backend.targets import find_target
 from ...backend.targets.build import build
 from ...backend.timing import time_ratio
@@ -214,7 +214,7 @@ class _Tuner(Trials):
                 candidate, lambda: call.compile(module, candidate.xla_options), self._limit
             )
             self._compile_seconds = max(self._compile_seconds, perf_counter() - start)
-            if not _private.has_same_signature(executable, call.base):
+            if not jax_state.has_same_signature(executable, call.base):
                 self.left_out[candidate.name] = "XLA chose other layouts or shardings"
                 return
         timed = _Timed(candidate, executable, module, report)
@@ -394,4 +394,4 @@ def _sample(array: np.ndarray) -> np.ndarray:
 
 def _moved(array: Any, draw: int) -> Any:
     moved = moved_leaf(array, draw)
-    return array if moved is array else _private.placed_like(moved, array)
+    return array if moved is array else jax_state.placed_like(moved, array)

@@ -11,7 +11,7 @@ from typing import Any
 
 from jax import numpy as jnp
 
-from ....frontend._private import frames_of
+from ....frontend.jaxprs import frames_of
 from ....source import SourceLine
 from ..finding import Finding, FindingCost, check
 from ..jaxpr import (

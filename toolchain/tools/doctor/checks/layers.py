@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ....frontend._private import frames_of
+from ....frontend.jaxprs import frames_of
 from ....ir.repetitions import longest_true
 from ....source import SourceLine, is_user_file
 from ..finding import Finding, FindingCost, check

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....compiled.kernels import Kernel
 from ....hlo import Computation, Instruction
 from ....hlo.work import stated_trips
 from ....source import SourceLine
 from ....units import show_count
-from ...report.kernels import Kernel
 from ..finding import Finding, FindingCost, check, compiled_check
 from ..jaxpr import bytes_of, is_variable
 from ..program import ExaminedProgram

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ....compiled.dataflow import Dataflow
+from ....compiled.kernels import Kernel, counted_ops
 from ....hlo import Instruction
 from ....ir import op_names
 from ....source import SourceLine
 from ....units import show_bytes, show_count
-from ...report.dataflow import Dataflow
-from ...report.kernels import Kernel, counted_ops
 from ..finding import Finding, FindingCost, check, compiled_check
 from ..program import ExaminedProgram
 from ..thresholds import MIN_BYTES, MIN_TIME_SHARE, MIN_WIDENED_BYTES

@@ -18,10 +18,9 @@ import jax
 
 from ....backend.artifacts.loading import callable_here
 from ....backend.timing import interleave
+from ....compiled.program import Compiled, compile_lowered
 from ....errors import JxcError
 from ....source import SourceLine
-from ...report.compiled import Compiled
-from ...report.report import report
 from ..finding import Finding, FindingCost, compiled_check
 from ..program import ExaminedProgram
 from ..thresholds import MIN_WIDENED_BYTES
@@ -83,7 +82,7 @@ def _gain(program: ExaminedProgram) -> tuple[float, float, str] | None:
     """Seconds of a run without our passes and with them, and where the numbers are from."""
     if program.target.is_present and program.target.kind == "cpu":
         return measured(program)
-    made = report(program.lowered, program.target, "O2", with_plain=False).optimised
+    made = compile_lowered(program.lowered, program.target, "O2")
     if not isinstance(made, Compiled):
         return None
     before, after = program.compiled.estimated_seconds, made.estimated_seconds
