@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "compiled": COMPILING,
     "events": COMPILING,
     "pages": COMPILING,
-    **dict.fromkeys(TOOLS, BELOW_TOOLS),
+    **dict.fromkeys(sorted(TOOLS), BELOW_TOOLS),
     "tools.lsp": {"ir", "source", "child"},
     "notebook": COMPILING | {"events", "tools.explain", "tools.doctor"},
     "testing": BELOW_TOOLS | {"tools.report", "tools.explain"},
