@@ -19,7 +19,7 @@ from .options import PassOptions, lowering_options, options_of
 @click.option("-o", "output", default="-", metavar="FILE", help="Write the JSON object to FILE.")
 def report_command(source: str, **flags: Any) -> None:
     """Compile a module or a function for each --target, and report whether it fits into memory,
-    its kernels and their times, the values between them, collectives, and compile seconds: without
+    its kernels and their times, collectives, and compile seconds: without
     jxc's passes, and with those of -O2 unless others are named.
 
     \b

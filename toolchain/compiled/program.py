@@ -29,7 +29,6 @@ from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .mesh_shapes import MeshShape, fitting_shapes, mesh_shapes
-from .neighbours import Neighbours, unfused_neighbours
 from .replicated import MIN_SPLIT_BYTES, Replicated, Split, global_arguments, replicated_arguments
 from .schedule import Step, fabric_of, step_of
 
@@ -83,12 +82,6 @@ class Compiled:
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels, in order of the schedule."""
         return tuple(kernels_of(self.module))
-
-    @cached_property
-    def neighbours(self) -> tuple[Neighbours, ...]:
-        """Pairs of kernels with a value between them in memory."""
-        before = parse_hlo(self.build.hlo_before) if self.build.hlo_before else None
-        return tuple(unfused_neighbours(self.module, before))
 
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
@@ -185,7 +178,6 @@ class Compiled:
             "estimated_seconds": self.estimated_seconds,
             "xla_cost": dict(self.build.cost) if self.build.cost else None,
             "kernels": [kernel.as_json(self.build.target.device) for kernel in self.kernels],
-            "neighbours": [each.as_json() for each in self.neighbours],
             "collectives": [each.as_json() for each in self.step.communication],
             "communication": self.step.as_json() if self.collectives else None,
             "mesh_shapes": [each.as_json() for each in self.mesh_shapes],

@@ -66,7 +66,7 @@ def print_report(job: CompileJob, targets: list[Target], options: CompileOptions
         }
         by_target |= {target.name: {"missing": target.missing} for target in missing}
         mesh = dict(job.plain.mesh)
-        whole = {"schema_version": 1, "program": job.name, "mesh": mesh, "targets": by_target}
+        whole = {"schema_version": 2, "program": job.name, "mesh": mesh, "targets": by_target}
         write_json(whole, options.output)
     else:
         rows = None if options.all_rows else options.top or ROWS
