@@ -49,7 +49,7 @@ Piece = tuple[list[NanSite], ir.Value]
 
 
 @dataclass
-class Recorder:
+class NanRecorder:
     """Adds the record to the blocks of one program, in place.
 
     Attributes:

@@ -38,7 +38,7 @@ from . import _private, interception
 from .first_call import replace_at_first_call
 from .verdicts import (
     DEFAULT,
-    Verdict,
+    TuningVerdict,
     find_verdict,
     key_of,
     local_device,
@@ -76,7 +76,7 @@ class TuneSettings:
     seconds: float | None = None
     again: bool = False
     tell: Callable[[str], None] | None = None
-    done: Callable[[Verdict | str], None] = warn_if_not_stored
+    done: Callable[[TuningVerdict | str], None] = warn_if_not_stored
 
 
 _settings: ContextVar[TuneSettings | None] = ContextVar("jxc.tune", default=None)
@@ -113,18 +113,18 @@ def budget_seconds(compile_seconds: float, settings: TuneSettings) -> float:
 
 
 @dataclass(eq=False)
-class Plan:
+class TuningPlan:
     """What O3 does with a program that is about to be compiled.
 
     Attributes:
         verdict: the stored verdict; None without one.
         reason: why the program is not tuned; empty if its first call will be.
         key: of its verdict.
-        device: as `Verdict.device`.
+        device: as `TuningVerdict.device`.
         settings: of the thread that compiled.
     """
 
-    verdict: Verdict | None
+    verdict: TuningVerdict | None
     reason: str
     key: str
     device: str
@@ -150,7 +150,9 @@ class Plan:
         return devices, with_xla_options(options, self.verdict.xla_options), *rest
 
 
-def plan_of(module: ir.Module, context: PassContext, backend: Any, args: tuple[Any, ...]) -> Plan:
+def plan_of(
+    module: ir.Module, context: PassContext, backend: Any, args: tuple[Any, ...]
+) -> TuningPlan:
     """What O3 does with a program.
 
     Args:
@@ -163,10 +165,10 @@ def plan_of(module: ir.Module, context: PassContext, backend: Any, args: tuple[A
     device = local_device(backend.platform, str(devices.flat[0].device_kind))
     if reason := why_not(module, callbacks, backend):
         settings.done(reason)
-        return Plan(None, reason, "", device, settings)
+        return TuningPlan(None, reason, "", device, settings)
     key = key_of(module, device, context.assumptions)
     verdict = None if settings.again else find_verdict(key)
-    return Plan(verdict, "", key, device, settings)
+    return TuningPlan(verdict, "", key, device, settings)
 
 
 @dataclass(eq=False)
@@ -187,7 +189,7 @@ class FirstCall:
         donated: the positions of arguments whose buffers the program may overwrite.
     """
 
-    plan: Plan
+    plan: TuningPlan
     module: ir.Module
     context: PassContext
     base: Any
@@ -238,7 +240,7 @@ class FirstCall:
 
 def tune_at_first_call(
     call: FirstCall,
-    tuned: Callable[[Verdict, PipelineReport, ir.Module], None],
+    tuned: Callable[[TuningVerdict, PipelineReport, ir.Module], None],
     failed: Callable[[Exception], None],
 ) -> None:
     """Tune a program when it is called, if its plan says so.

@@ -35,7 +35,7 @@ from .inputs import KINDS, CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
 from .rebuild import NotValid, rebuild
-from .rebuild_types import Plan
+from .rebuild_types import Mutation
 from .reference import INTERPRETER_BUDGET_S, RationedInterpreter
 from .run import Interpreter, shared_interpreter
 
@@ -291,7 +291,7 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
     sizes = sorted({size for kind in kinds for size in kind.shape if size > 1}, reverse=True)
     for size, other in product(sizes[:_MOST_SIZES], _OTHER_SIZES):
         try:
-            yield rebuild(inlined, Plan(extents={size: other}))
+            yield rebuild(inlined, Mutation(extents={size: other}))
         except NotValid:
             continue
 

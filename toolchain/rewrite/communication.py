@@ -29,7 +29,7 @@ from ..ir.propagation import (
 from ..ir.shardings import SHARDY, is_local
 from ..ir.shardy import ShardyError, run_shardy
 from .cone import Cone, clone_with, dying, is_free, users_of_function
-from .device_work import Work, work_of
+from .device_work import DeviceWork, work_of
 
 _PASSES = (
     "builtin.module(func.func(sdy-populate-op-sharding-rules),sdy-add-data-flow-edges,"
@@ -229,7 +229,7 @@ class _Split:
         self._module = module  # owns the functions
         self._meshes = meshes
 
-    def work(self, name: str) -> Work:
+    def work(self, name: str) -> DeviceWork:
         """What one device does in a function."""
         return work_of(self._functions[name], self._meshes)
 

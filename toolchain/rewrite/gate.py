@@ -39,7 +39,7 @@ _NEAR = 12
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RewritePrices:
     """The prices of one rewrite.
 
     Attributes:
@@ -125,11 +125,11 @@ class Gate:
         if signature is None and self._is_remembering():
             self._asked.add(_types(op))
             signature = _signature(op, set(built))
-        verdict = judge(op, values, built, context)
-        saved = verdict.saved_in(context.calls) if verdict.is_faster else 0.0
+        prices = judge(op, values, built, context)
+        saved = prices.saved_in(context.calls) if prices.is_faster else 0.0
         if saved <= 0 and is_collecting():
-            reason = f", which {context.calls:,} runs do not save" if verdict.is_faster else ""
-            remark(rule.name, "missed", op.location, f"declined: {verdict}{reason}")
+            reason = f", which {context.calls:,} runs do not save" if prices.is_faster else ""
+            remark(rule.name, "missed", op.location, f"declined: {prices}{reason}")
         saved = max(saved, 0.0)
         if signature is not None:
             self._known[rule.name, signature] = saved
@@ -147,7 +147,7 @@ def _signature(op: ir.OpView, built: Collection[ir.OpView] = ()) -> Signature | 
 
 def judge(
     op: ir.OpView, values: Sequence[ir.Value], built: Sequence[ir.OpView], context: PassContext
-) -> Verdict:
+) -> RewritePrices:
     """The prices of replacing the results of `op` by `values`, computed by the ops `built`."""
     removed = dying(op)
     left = {each.results[0] for each in removed if len(each.results)}
@@ -166,7 +166,7 @@ def judge(
         context.rates,
     )
     times = _times(op)
-    return Verdict(_scaled(old, times), _scaled(new, times), context.device.name)
+    return RewritePrices(_scaled(old, times), _scaled(new, times), context.device.name)
 
 
 def _is_read(value: ir.Value, inside: Iterable[ir.Value]) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from textwrap import wrap
 
-from ...backend.verdicts import DEFAULT, Verdict
+from ...backend.verdicts import DEFAULT, TuningVerdict
 from ...units import show_bytes, show_seconds
 from .candidates import PLAIN
 
 
-def as_table(verdict: Verdict) -> str:
+def as_table(verdict: TuningVerdict) -> str:
     """The candidates of a verdict, the fastest first, and why others were not chosen."""
     unit = "estimate" if verdict.estimated else "median"
     rows: list[tuple[str, ...]] = [("candidate", unit, "plain/it", "O2/it", "")]
@@ -38,7 +38,7 @@ def _reasons(what: str, reasons: Mapping[str, str]) -> list[str]:
 _COLUMNS = ("program", "device", "candidate", "plain/it", "O2/it", "date", "size")
 
 
-def as_list(found: Iterable[tuple[str, Verdict, int]]) -> str:
+def as_list(found: Iterable[tuple[str, TuningVerdict, int]]) -> str:
     """One line for each stored verdict, and a last line with their number and size."""
     rows: list[tuple[str, ...]] = [_COLUMNS]
     sizes = []
