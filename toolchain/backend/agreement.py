@@ -47,7 +47,7 @@ from ..pipeline.native import run_native
 from ..source import first_time, warn_user
 from . import _private
 from .exchange import SLICE_MS, Exchange, ExchangeVerdict, OfferedModule, show_processes
-from .job import JobSession, limit_seconds, read_message, session
+from .job import JobSession, limit_seconds, parse_message, session
 
 _ADDRESSED = ("CustomSPMDPartitioning",)  # calls whose attribute is an address in the process
 
@@ -103,7 +103,7 @@ class Group:
                 return Rates(target)
         return Rates(
             target,
-            MappingProxyType(read_message(Mapping[str, float], text)),
+            MappingProxyType(parse_message(Mapping[str, float], text)),
             f"process {self.leader}",
         )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from ..source import first_time, warn_user
-from .job import SECONDS, JobSession, limit_seconds, read_message
+from .job import SECONDS, JobSession, limit_seconds, parse_message
 
 _NOTICE_SECONDS = 5.0  # after this time the user is told which process is waited for
 _STUCK_SECONDS = 4.0  # two processes that wait at different programs for so long are stuck
@@ -46,7 +46,7 @@ class ExchangeVerdict:
 
 
 def _verdict(text: str) -> ExchangeVerdict:
-    found: ExchangeVerdict = read_message(ExchangeVerdict, text)
+    found: ExchangeVerdict = parse_message(ExchangeVerdict, text)
     return found
 
 
@@ -119,7 +119,7 @@ class Exchange:
         offers = {self.me: self.offer}
         while missing := [each for each in self.processes if each not in offers]:
             texts = session.store.numbered(f"{self.base}/from/")
-            offers |= {number: read_message(OfferedModule, text) for number, text in texts.items()}
+            offers |= {number: parse_message(OfferedModule, text) for number, text in texts.items()}
             for number in offers:
                 session.silent.pop(number, None)
             missing = [each for each in missing if each not in offers]
@@ -160,7 +160,7 @@ class Exchange:
         group = self.base.partition("/")[0] + "/"
         for number in missing:
             text = self.session.store.get(f"at/{number}") or "[]"
-            for base, name in read_message(tuple[tuple[str, str], ...], text):
+            for base, name in parse_message(tuple[tuple[str, str], ...], text):
                 if base.startswith(group) and base not in own:
                     found[number] = (base, name)
         return found

@@ -45,7 +45,7 @@ def limit_seconds() -> float:
         raise UsageError(f"{SECONDS}={text!r}: expected a number of seconds") from None
 
 
-def read_message(kind: Any, text: str) -> Any:
+def parse_message(kind: Any, text: str) -> Any:
     """What another process wrote, as a value of a type; see `from_json`.
 
     Raises:
@@ -153,7 +153,7 @@ class JobSession:
 
     def facts(self, process: int) -> dict[str, Any]:
         """What a process wrote with `announce`; empty if it has not."""
-        found: dict[str, Any] = read_message(
+        found: dict[str, Any] = parse_message(
             Mapping[str, Any], self.store.get(f"on/{process}") or "{}"
         )
         return found

@@ -353,10 +353,10 @@ def _run_replacement(before: str | None, options: VerifyOptions) -> NoReturn:
     from ..check.compare import Deadline
     from ..check.replacements import verify_replacement
     from ..patterns import Replacement
-    from ..pipeline.library import import_file
+    from ..pipeline.library import import_option_file
 
     path, _, wanted = (options.replacement or "").partition(":")
-    module = import_file(Path(path), "--replacement")
+    module = import_option_file(Path(path), "--replacement")
     found = [each for each in vars(module).values() if isinstance(each, Replacement)]
     if not found:
         raise UsageError(f"{path} has no replacement: decorate a function with @jxc.replacement")

@@ -79,7 +79,7 @@ class DeviceWork:
         return other.made <= max(self.made, _MORE_WORK * share * other.whole)
 
 
-def work_of(function: ir.OpView, meshes: Meshes) -> DeviceWork:
+def device_work_of(function: ir.OpView, meshes: Meshes) -> DeviceWork:
     """What one device does in a function, over meshes with axes of these sizes."""
     return _Count(function, meshes).work()
 

@@ -29,7 +29,7 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 from ..ir import format_location, write_bytecode
 from ..ir.module import main_of, terminator
 from ..ir.values import is_used
-from .cone import Cone, clone_with, dying, is_free, read_by
+from .cone import Cone, clone_with, dying, is_constant_like, read_by
 from .rule import Rule
 
 Condition: TypeAlias = Callable[[int], bool]
@@ -188,7 +188,7 @@ def _leaves(results: Sequence[ir.Value], members: set[ir.OpView]) -> list[ir.Val
     while pending:
         value = pending.pop()
         owner = value.owner
-        if isinstance(owner, ir.Block) or not (owner in members or is_free(owner)):
+        if isinstance(owner, ir.Block) or not (owner in members or is_constant_like(owner)):
             found.append(value)
             continue
         more = [each for each in read_by(owner) if each not in seen]
