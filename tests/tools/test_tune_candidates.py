@@ -9,7 +9,7 @@ from jaxlib.xla_client import CompileOptions
 
 import jxc
 from jxc.backend import tuning as backend_tuning
-from jxc.backend.verdicts import TuningVerdict
+from jxc.backend.verdicts import TuneVerdict
 from jxc.backend.xla_options import with_xla_options
 from jxc.errors import JxcError
 from jxc.tools.tune import candidates, timed
@@ -217,7 +217,7 @@ def test_slow_candidates_are_left_out_with_their_times(done, monkeypatch):
 def test_table_says_why_faster_candidates_were_not_chosen():
     seconds = {"plain": 1.0, "O2": 0.9, "O1": 2.0}
     passed_over, slow = {"O2": "within noise: " + "x" * 40 + " y" * 20}, {"a": "slow", "b": "slow"}
-    text = as_table(TuningVerdict("jit_f", "cpu", "plain", "O0", {}, seconds, slow, passed_over))
+    text = as_table(TuneVerdict("jit_f", "cpu", "plain", "O0", {}, seconds, slow, passed_over))
     rows = text.splitlines()
     assert next(row for row in rows if "<- chosen" in row).startswith("plain")
     assert any(row.startswith("not chosen: O2: within noise") for row in rows)

@@ -28,6 +28,7 @@ from ..pipeline import (
 )
 from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
+from ..units import counted
 from .compare import Comparer, Comparison, Deadline
 from .fill import operands_of
 from .in_place import check_in_place
@@ -83,13 +84,13 @@ class Verdict:
         by = f"{self.wrong} " if self.wrong else ""
         text = f"@{self.function}: {by}{self.report}"
         if self.report.difference is None:
-            text = f"{text} [{_draws(self.draws)}{more}]"
+            text = f"{text} [{counted(self.draws, 'draw')}{more}]"
         return f"{text}; {self.unfinished}" if self.unfinished else text
 
     def __repr__(self) -> str:
         report = self.report
         state = "same" if self.agrees else "differs" if report.ran else "could not run"
-        draws = _draws(self.draws + self.elsewhere)
+        draws = counted(self.draws + self.elsewhere, "draw")
         return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws}>"
 
     def _repr_html_(self) -> str:
@@ -99,10 +100,6 @@ class Verdict:
         lines = [f"<p>{escaped(line)}</p>" for line in str(self).splitlines()]
         lines[0] = lines[0].replace("<p>", f'<p class="jxc-{state}">')
         return fragment("jxc.verify", (), lines)
-
-
-def _draws(count: int) -> str:
-    return f"{count} draw{'s' * (count != 1)}"
 
 
 def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:

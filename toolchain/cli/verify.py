@@ -1,8 +1,9 @@
 """`jxc verify`: whether two programs, or one before and after a pipeline, mean the same.
 
-One verb, three checks: a program against a second module or its own result after a pipeline
-(`_compare`), a program on XLA against the interpreter (`--xla-bisect`), and programs with expected
-outputs (`--conformance`). All of it runs in a child process: corrupt modules crash MLIR.
+One verb, four checks: a program against a second module or its own result after a pipeline
+(`_compare`), a program on XLA against the interpreter (`--xla-bisect`), programs with expected
+outputs (`--conformance`), and replacements written in JAX (`--replacement`). All of it runs in a
+child process: corrupt modules crash MLIR.
 """
 
 from __future__ import annotations

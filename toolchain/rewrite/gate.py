@@ -18,6 +18,7 @@ from ..cost.fusion import is_fusible
 from ..cost.price import UNKNOWN_TRIPS, Price
 from ..cost.prices import Version, prices_of_versions
 from ..ir.bounds import trip_count
+from ..units import counted, show_seconds
 from .cone import dying
 from .remarks import is_collecting, remark
 from .signature import Signature, signature_of
@@ -69,15 +70,14 @@ class RewritePrices:
         if isnan(self.after.seconds) or isnan(self.before.seconds):
             return f"the model has no price of these ops on {self.device}"
         kernels = self.after.kernels - self.before.kernels
-        more = f"{abs(kernels):g} {'more' if kernels > 0 else 'fewer'} kernel"
-        parts = [f"{_time(self.after.seconds)} instead of {_time(self.before.seconds)}"]
-        parts.append(f"on {self.device}")
+        after, before = show_seconds(self.after.seconds), show_seconds(self.before.seconds)
+        parts = [f"{after} instead of {before} on {self.device}"]
         if kernels:
-            parts.append(more + ("s" if abs(kernels) != 1 else ""))
+            parts.append(counted(abs(kernels), "more kernel" if kernels > 0 else "fewer kernel"))
         compiling = self.after.compile_seconds - self.before.compile_seconds
         if compiling > 0:
-            parts.append(f"{_time(compiling)} more to compile")
-        return ", ".join([" ".join(parts[:2]), *parts[2:]])
+            parts.append(f"{show_seconds(compiling)} more to compile")
+        return ", ".join(parts)
 
 
 class Gate:
@@ -221,10 +221,3 @@ def _times(op: ir.OpView) -> float:
             times *= UNKNOWN_TRIPS if trips is None else max(trips, 1)
         parent = parent.parent
     return times
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

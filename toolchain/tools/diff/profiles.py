@@ -24,7 +24,7 @@ from ...display.console import text_console
 from ...errors import UsageError
 from ...events.profile_file import read_profile
 from ...source import short_line
-from ...units import show_seconds, text_width
+from ...units import counted, show_seconds, text_width
 
 _GROUPINGS = ("line", "layer", "kernel", "program")
 _PRINTED = {"line": 12, "program": 6, "kernel": 8}
@@ -237,7 +237,7 @@ def print_profiles(found: ProfileComparison, *, whole: bool) -> None:
 def _print(console: Console, found: ProfileComparison, whole: bool) -> None:
     for letter, name, profile in zip("AB", found.names, found.profiles, strict=True):
         steps = len(warm_steps(profile))
-        note = f", {steps} step{'' if steps == 1 else 's'} without warm-up" if steps else ""
+        note = f", {counted(steps, 'step')} without warm-up" if steps else ""
         text = f"{letter}  {name}: {profile['program']}, {show_seconds(profile['seconds'])}{note}"
         console.print(Text(text, overflow="fold"))
     console.print()
@@ -262,8 +262,9 @@ def _about_spread(found: ProfileComparison) -> str:
             "jax.profiler.StepTraceAnnotation: differences below 2 % are not printed"
         )
     alike = sum(not row.differs for row in found.rows["line"])
-    rows = f"{alike} line{'' if alike == 1 else 's'}"
-    return f"{rows} within the spread of the steps: the quartiles of A and B overlap"
+    return (
+        f"{counted(alike, 'line')} within the spread of the steps: the quartiles of A and B overlap"
+    )
 
 
 def _print_rows(console: Console, rows: Sequence[ComparedRow], title: str, most: int) -> None:

@@ -59,7 +59,7 @@ class MeasuredLines:
         return replace(finding, cost=cost, measured=self._about(seconds), measured_seconds=seconds)
 
     def _about(self, seconds: float | None) -> str:
-        from ...units import show_seconds
+        from ...units import counted, show_seconds
 
         if not self.runs:
             return "the program did not run in the profile"
@@ -68,8 +68,7 @@ class MeasuredLines:
         if not seconds:
             return "the line takes no time when the program runs"
         share = f"{100 * seconds / self.running:.2g}% of the running time" if self.running else ""
-        runs = f"{self.runs} run{'' if self.runs == 1 else 's'}"
-        return f"{show_seconds(seconds)} in {runs}, {share}"
+        return f"{show_seconds(seconds)} in {counted(self.runs, 'run')}, {share}"
 
 
 def _bare(name: str) -> str:

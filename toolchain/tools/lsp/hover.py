@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from ...source import SourceLine, innermost_user_line
+from ...units import counted
 from .document import DocumentPosition, ModuleText
 from .parsed import ParsedOp
 from .scopes import Definition, Occurrence, Statement
@@ -32,7 +33,7 @@ def hover(position: DocumentPosition, folders: Iterable[str]) -> tuple[int, int,
 
 def _of_name(module: ModuleText, found: Occurrence, folders: Iterable[str]) -> list[str]:
     definition = found.definition
-    uses = f"{len(definition.uses)} use{'s' * (len(definition.uses) != 1)}"
+    uses = counted(len(definition.uses), "use")
     match definition.kind:
         case "value":
             return [*_of_value(module, definition, found.number, folders), uses]

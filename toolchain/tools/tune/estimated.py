@@ -9,7 +9,7 @@ from time import perf_counter
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import NotTuned, TuneSettings, budget_seconds
-from ...backend.verdicts import DEFAULT, TuningVerdict, find_verdict, keep_verdict, key_of
+from ...backend.verdicts import DEFAULT, TuneVerdict, find_verdict, keep_verdict, key_of
 from ...compiled.program import Compiled, compile_module
 from ...errors import MissingTargetError
 from ...pipeline import PipelineReport
@@ -32,7 +32,7 @@ def rank(
     target: Target,
     assume: tuple[str, ...] = (),
     settings: TuneSettings | None = None,
-) -> TuningVerdict:
+) -> TuneVerdict:
     """The verdict for a program on hardware that is not here; stored, and read from the store.
 
     Args:
@@ -60,7 +60,7 @@ def rank(
     ranker.explain_no_time()
     choice = choose_by_estimate(ranker.seconds)
     chosen = ranker.candidates[choice.name]
-    verdict = TuningVerdict(
+    verdict = TuneVerdict(
         plain.name,
         target.name,
         chosen.name,

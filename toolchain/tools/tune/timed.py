@@ -29,7 +29,7 @@ from ...backend.targets import find_target
 from ...backend.targets.build import build
 from ...backend.timing import time_ratio
 from ...backend.tuning import FirstCall, NotTuned
-from ...backend.verdicts import DEFAULT, TuningVerdict, keep_verdict
+from ...backend.verdicts import DEFAULT, TuneVerdict, keep_verdict
 from ...check.deviation import DRAWS, deviation_of, moved_leaf, numbers_of
 from ...ir import clone_module
 from ...pipeline import PipelineReport
@@ -87,7 +87,7 @@ class _Timed:
 
 T = TypeVar("T")
 
-Tuned = tuple[Any, TuningVerdict, PipelineReport, ir.Module]
+Tuned = tuple[Any, TuneVerdict, PipelineReport, ir.Module]
 
 
 def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
@@ -111,7 +111,7 @@ def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
     with tuning_progress(call.name, call.plan.settings.tell) as tell:
         tuner = _Tuner(call, first_seconds, start + call.seconds, tell)
         chosen = tuner.run()
-    verdict = TuningVerdict(
+    verdict = TuneVerdict(
         call.name,
         call.plan.device,
         chosen.candidate.name,
