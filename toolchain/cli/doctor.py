@@ -101,8 +101,9 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def _examine(request: LowerRequest, hardware: Target, options: DoctorOptions) -> None:
     from ..backend.lowered import lowered_from_request
+    from ..events.profile_file import read_profile
     from ..tools.doctor import all_checks, choose_checks, examine, program_of
-    from ..tools.doctor.measured import read_profile, with_profile
+    from ..tools.doctor.measured import with_profile
     from ..tools.doctor.run import quiet_about_donation
     from ..tools.doctor.source_code import unknown_names
 

@@ -19,7 +19,7 @@ from .user_program import (
     open_streams,
     require_distinct,
     run_program,
-    write_json,
+    write_program_json,
 )
 
 if TYPE_CHECKING:
@@ -191,4 +191,4 @@ def write_files(profile: Profile, options: ProfileOptions, own_stdout: int | Non
         with progress("writing the trace"):
             write_perfetto(options.perfetto, profile)
     if options.json:
-        write_json(profile.as_json(), options.json, own_stdout)
+        write_program_json(profile.as_json(), options.json, own_stdout)

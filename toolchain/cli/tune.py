@@ -11,6 +11,7 @@ import click
 from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..files import write_json
+from ..units import counted
 from .compile.options import CompileOptions
 from .options import SECONDS, json_option, lowering_options
 from .process import in_child, stay_on_cpu
@@ -90,7 +91,7 @@ def clear_command(name: str | None, older_than: float | None) -> None:
             removed += store.remove(entry.key)
     if name and not removed and older_than is None:
         raise UsageError(f"no verdict for a program {name!r}; `jxc tune ls` lists them")
-    click.echo(f"{removed} verdict{'s' * (removed != 1)} deleted", err=True)
+    click.echo(f"{counted(removed, 'verdict')} deleted", err=True)
 
 
 @tune_command.command(_FUNCTION, short_help="Tune a function; the word can be left out.")

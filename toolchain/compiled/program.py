@@ -23,7 +23,7 @@ from ..hlo.work import Executed, Totals, executed, totals_of
 from ..ir import count_ops
 from ..ir.shardings import meshes_of
 from ..pipeline import PipelineLike
-from ..units import show_bytes, show_count, show_seconds
+from ..units import counted, show_bytes, show_count, show_seconds
 from .collectives import Collective, collectives_of, groups_along
 from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
@@ -159,7 +159,7 @@ class Compiled:
         return self.roofline_seconds if estimated is None else estimated
 
     def __repr__(self) -> str:
-        kernels = f"{self.totals.launches:.0f} kernel{'s' * (self.totals.launches != 1)}"
+        kernels = counted(round(self.totals.launches), "kernel")
         flops, size = show_count(self.totals.flops), show_bytes(self.memory.peak)
         return (
             f"Compiled({self.build.target.name}: {kernels}, {flops} flops, {size} at the peak, "

@@ -72,7 +72,7 @@ def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
         )
 
 
-def find_device(name: str) -> Any:
+def jax_device(name: str) -> Any:
     """The device that `cpu:0` names; the first of its kind for `cpu`.
 
     Raises:

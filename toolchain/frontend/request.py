@@ -136,7 +136,7 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         args, kwargs = split_arguments(_made(source))
     else:
         args, kwargs = build_arguments(parsed.specs)
-    from .checks import find_device
+    from .checks import jax_device
     from .lowering import lower
     from .mesh import make_mesh
     from .shardings import split_shardings
@@ -153,7 +153,7 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         static=parsed.static,
         transform=parsed.transform,
         platform=request.platform,
-        device=find_device(request.device) if request.device else None,
+        device=jax_device(request.device) if request.device else None,
         mesh=mesh,
         in_shardings=shardings[0],
         out_shardings=shardings[1],

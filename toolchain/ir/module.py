@@ -171,6 +171,11 @@ def main_of(module: ir.Module | ir.Operation) -> ir.OpView | None:
     return functions(module).get("main")
 
 
+def ops_of(block: ir.Block) -> list[ir.OpView]:
+    """The ops of a block without its terminator."""
+    return list(block.operations)[:-1]
+
+
 def terminator(block: ir.Block) -> ir.OpView:
     """The last op of a block."""
     return block.operations[len(block.operations) - 1]

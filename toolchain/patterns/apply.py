@@ -23,8 +23,8 @@ from ..pipeline.native import run_native
 from ..rewrite import Pass, PassContext, Rule, RuleCount, remark
 from ..rewrite.actions import current_observer
 from ..rewrite.driver import select, selection_options
-from .declare import Alternative, ArrayInput, Declaration, Search
-from .insert import Function, Match, Plan, shared_value
+from .declare import Alternative, ArrayInput, Declaration, SearchedFunction
+from .insert import Function, Insertion, Match, shared_value
 from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
 from .pattern import Pattern
@@ -89,7 +89,7 @@ class _Search:
     """
 
     replacement: Declaration
-    search: Search
+    search: SearchedFunction
     with_gradient: bool
 
     def pattern(self, sizes: Sizes) -> Pattern:
@@ -258,16 +258,16 @@ class _Run:
             if not applies(alternative, match.sizes, given):
                 reason = f"`when` of the alternative {alternative.name!r} is false"
                 continue
-            plan = Plan(match, list(given.values()), self.context.target)
-            if (problem := plan.problem()) is not None:
+            insertion = Insertion(match, list(given.values()), self.context.target)
+            if (problem := insertion.problem()) is not None:
                 return problem
             if not self._is_carried_out(match):
                 return "an observer of the rewrites left it out"
-            key = (alternative.name, id(alternative), match.sizes.key, plan.key)
+            key = (alternative.name, id(alternative), match.sizes.key, insertion.key)
             if key not in self._made:
-                self._made[key] = plan.add_functions(module, alternative)
+                self._made[key] = insertion.add_functions(module, alternative)
                 self._inserted |= {each.name for each in self._made[key]}
-            plan.insert(self._made[key])
+            insertion.insert(self._made[key])
             remark(
                 match.replacement.name, "passed", match.root.location, f"is now {alternative.name}"
             )

@@ -352,6 +352,7 @@ def _device(trace: Trace) -> Device:
     """The device of this machine, or one without rates if it is not known."""
     from ...backend.targets import find_target
     from ...cost.device import Device, device_named
+    from ...frontend import kind_of_platform
 
     unknown = Device("", "", "", 0, 0.0, {}, 0.0, "")
     if not trace.ops:  # there may be no backend either
@@ -361,5 +362,4 @@ def _device(trace: Trace) -> Device:
     platform = jax.default_backend()
     if platform == "cpu":
         return find_target("cpu").device
-    kind = "tpu" if platform == "tpu" else "gpu"
-    return device_named(kind, jax.devices()[0].device_kind) or unknown
+    return device_named(kind_of_platform(platform), jax.devices()[0].device_kind) or unknown
