@@ -23,8 +23,8 @@ class KernelResult:
     Attributes:
         producer: the kernel's instruction.
         path: the index of the result, if there are several: the innermost index last.
-        crossed: the boundaries between it and its reader: "loop", "branch", "barrier", or "move",
-            a copy between main memory and memory on the chip.
+        crossed: the boundaries between it and its reader: "loop", "branch", "barrier", or "move"
+            for a copy between main memory and memory on the chip.
     """
 
     producer: Instruction
