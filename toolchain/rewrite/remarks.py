@@ -1,4 +1,4 @@
-"""Remarks: the reason why a rule or a replacement did not apply to an op, or what it replaced.
+"""Remarks: why a rule or a replacement did not apply to an op, or what it replaced.
 
 A rule returns `no_match("the padding is not constant")` in place of None. Reasons are kept only
 inside `collect_remarks`.
