@@ -290,7 +290,7 @@ def _symbols(module: ir.Operation) -> dict[str, ir.OpView]:
 
 
 def _sharding(mesh: str, value: _MainValue, rule: _ShardingRule | None) -> ir.Attribute | None:
-    """The sharding to write on a value, or None."""
+    """The sharding to write on a value; None to leave it as it is."""
     if rule is None:
         return None
     rank = ir.RankedTensorType(value.type).rank

@@ -30,7 +30,7 @@ def loop_unrolling(module: ir.Operation, context: PassContext) -> None:
     prices = RewritePrices(unrolled, rolled, context.device.name)
     is_slower = rolled.seconds > unrolled.seconds
     compiling = (unrolled.compile_seconds - rolled.compile_seconds) * 1e9
-    saves_a_kernel = compiling >= context.rates[COMPILE_KERNEL]  # prices do not tell less apart
+    saves_a_kernel = compiling >= context.rates[COMPILE_KERNEL]  # less is within the error
     pays = prices.is_faster or (saves_a_kernel and not is_slower)
     if pays:
         set_xla_option(module, _OPTION)

@@ -1,6 +1,6 @@
-"""Sharding constraints that change nothing, as JAX writes them for meshes with explicit axes.
+"""Remove sharding constraints that change nothing, which JAX writes for meshes of explicit axes.
 
-JAX puts one behind most ops of such a program, and rules do not look through them.
+JAX writes one after most ops of such a program, and rules do not match through them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _UNSTATED = (ir.Block, func.CallOp, hlo.WhileOp, hlo.IfOp, hlo.CaseOp, sdy.Manua
 def redundant_constraints(module: ir.Operation) -> None:
     """Remove sharding constraints without which Shardy's propagation splits all values alike.
 
-    A constraint that asks for another sharding than its operand has is kept: data moves there.
-    The others are removed from a copy. If values are split otherwise in the copy, the constraints
-    on the first of them are kept too, and the rest is tried again. All are kept if Shardy fails.
+    A constraint to another sharding than that of its operand is kept: data moves there. The others
+    are removed from a copy of the module. If Shardy splits values of the copy in another way, the
+    constraints on the first of these are kept too, and the rest is tried again. All are kept if
+    Shardy fails.
     """
     constraints = _constraints(module)
     if constraints and is_partitioned(module) and can_propagate(module):
@@ -74,7 +75,7 @@ def _constraints(module: ir.Operation) -> list[sdy.ShardingConstraintOp]:
 def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     """Whether no data moves at a constraint that leaves no dimension open.
 
-    Its operand is then split as it asks, or made of constants, of which each device makes its part.
+    Its operand is then split in the same way, or a constant that each device computes itself.
     """
     asked = sdy.TensorShardingAttr(op.sharding)
     if is_partial(asked):  # the propagation does not infer it, and JAX states it for each value
@@ -93,7 +94,7 @@ def _before_partial_sums(
 ) -> set[ir.Value]:
     """The results of constraints from which partial sums are made, with no constraint between.
 
-    Each device puts its part of a split value into a partial sum, and of another one all of it.
+    How a value is split determines what each device adds to a partial sum.
     """
     values = [op.input for op in constraints if is_partial(sdy.TensorShardingAttr(op.sharding))]
     calls = [op for op in walk(module) if isinstance(op, func.CallOp)] if values else []
@@ -111,9 +112,9 @@ def _before_partial_sums(
 def _of_unstated(
     module: ir.Operation, constraints: Sequence[sdy.ShardingConstraintOp]
 ) -> set[ir.Value]:
-    """The results of constraints on values that may be partial sums, of which JAX states nothing.
+    """The results of constraints on values that may be partial sums without JAX stating so.
 
-    These are arguments of loops and functions, and what loops and calls return.
+    These are arguments of loops and functions, and results of loops and calls.
     """
     main = main_of(module)
     stated = [sdy.TensorShardingAttr(op.sharding) for op in constraints]
@@ -142,7 +143,7 @@ def _made_of(
 
 
 def _returned(op: ir.OpView) -> list[ir.Value]:
-    """What the blocks in the regions of an op return."""
+    """The values that the blocks in the regions of an op return."""
     blocks = [block for region in op.regions for block in region.blocks]
     return [value for block in blocks for value in terminator(block).operands]
 
@@ -169,9 +170,9 @@ def _remove(constraints: list[sdy.ShardingConstraintOp], removed: Collection[int
 
 
 def _changed(module: ir.Operation, shardings: Shardings, trial: ir.Operation) -> set[ir.Value]:
-    """The values of a trial that are split otherwise than in the module.
+    """The values of a trial that are split in another way than in the module.
 
-    Constants are left out: each device makes its own part.
+    Constants are left out: each device computes its own part.
     """
     found = Shardings(trial)
     return {

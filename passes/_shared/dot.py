@@ -1,4 +1,4 @@
-"""Products of matrices (`dot_general`): which dimension of an operand means what, and copies."""
+"""Products of matrices (`dot_general`): the roles of the dimensions of operands, and copies."""
 
 from __future__ import annotations
 

@@ -63,13 +63,13 @@ def is_converted_boolean(value: ir.Value) -> bool:
     """Whether `value` is a mask of numbers, converted from booleans.
 
     XLA computes a product with one as a `select`: where the mask is 0, the product with an infinity
-    or NaN is 0.0. Rules that move data leave such a value an operand of its product (`moved`).
+    or NaN is 0.0. Rules that move data must not separate the conversion from the product (`moved`).
     """
     return isinstance(value.owner, hlo.ConvertOp) and is_boolean(value.owner.operand)
 
 
 def moved(value: ir.Value, move: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """`move(value)`; of converted booleans, these are moved and then converted."""
+    """`move(value)`; converted booleans are moved first and then converted."""
     if not is_converted_boolean(value):
         return move(value)
     inner = move(value.owner.operand)

@@ -16,7 +16,7 @@ from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import is_integer, shape_of, users
 
 _MOST_VISITED = 100  # users
-_LEAST_SEARCHED = 32  # elements of an argmax that becomes two reductions in most programs
+_LEAST_SEARCHED = 32  # an argmax of as many elements becomes two reductions in most programs
 EXPENSIVE = (
     hlo.CosineOp,
     hlo.ExpOp,
@@ -88,9 +88,10 @@ def _feeds_wide_product(values: Iterable[ir.Value]) -> bool:
 
 
 def _is_searched(op: ir.OpView) -> bool:
-    """Whether the kernel of `op` may be a search for the largest of a few elements, as argmax is.
+    """Whether the kernel of `op` may be an argmax over a few elements, or a similar search.
 
-    XLA computes that one element at a time. A search of more elements becomes two reductions.
+    XLA computes such a kernel one element at a time. An argmax of more elements becomes two
+    reductions.
     """
     return any(
         isinstance(each, hlo.ReduceOp)
@@ -116,7 +117,7 @@ def _readers(values: Iterable[ir.Value]) -> list[ir.OpView]:
 
 
 def _ends_kernel(op: ir.OpView) -> bool:
-    """Whether XLA fuses nothing into the users of `op`, and `op` reads elements once."""
+    """Whether XLA does not fuse `op` into its users, and `op` reads each element once."""
     match op:
         case hlo.DivOp() | hlo.RemOp():
             return is_integer(op.result)
@@ -143,7 +144,7 @@ def _reads_parts(using: list[ir.OpView]) -> bool:
 
 
 def _extends_behind(op: hlo.BroadcastInDimOp) -> bool:
-    """Whether only the last dimensions are broadcast: elements are computed before."""
+    """Whether only the last dimensions are broadcast: each element is computed once for all."""
     extents, result = shape_of(op.operand), shape_of(op.result)
     kept = {to for to, e in zip(op.broadcast_dimensions, extents, strict=True) if e > 1}
     repeated = {dim for dim, e in enumerate(result) if e > 1} - kept

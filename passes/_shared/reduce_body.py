@@ -67,8 +67,8 @@ def is_of_one_type(op: hlo.ReduceOp | hlo.ReduceWindowOp) -> bool:
 def is_exact_in_any_order(name: str, value: ir.Value) -> bool:
     """Whether the op `name` gives the same bits for elements of `value` in any order.
 
-    So on integers, which wrap around, on booleans, and for the maximum and minimum of floats. Not
-    for those of complex numbers: one with a NaN part is not ordered.
+    This holds on integers, which wrap around, on booleans, and for the maximum and minimum of
+    floats. It does not hold for those of complex numbers: one with a NaN part is not ordered.
     """
     is_choice = name in ("maximum", "minimum") and not is_complex(value)
     return is_integer(value) or is_boolean(value) or is_choice
@@ -99,7 +99,7 @@ def is_neutral(name: str, value: ir.Value) -> bool:
 def is_neutral_start(name: str, value: ir.Value) -> bool:
     """Whether combining a total that starts from `value` with `value` again changes nothing.
 
-    Other than `is_neutral`, this holds for sums from 0.0, which are never -0.0.
+    Unlike `is_neutral`, it also holds for sums that start from 0.0, which are never -0.0.
     """
     if is_float(value) and name in _STARTS:
         return splat_of(value) == _STARTS[name]
@@ -136,7 +136,7 @@ def inline(
         op: the reduction.
         operands: a value for each argument of the body.
         shape: their extents.
-        keep_zero: build 0.0 + x as `plus_zero`, as XLA folds such an `add` into x.
+        keep_zero: build 0.0 + x by `plus_zero`, because XLA folds such an `add` into x.
     """
     block = op.body.blocks[0]
     known = dict(zip(block.arguments, operands, strict=True))

@@ -88,7 +88,7 @@ def drop_arguments(block: ir.Block, instead: Mapping[int, ir.Value | None]) -> N
 
 
 def return_only(block: ir.Block, kept: Sequence[int]) -> None:
-    """Let a block return only the values at `kept`; erase the ops that are dead then."""
+    """Let a block return only the values at `kept`, and erase the ops that become dead."""
     *ops, end = block.operations
     with ir.InsertionPoint(end):
         hlo.return_([end.operands[index] for index in kept])
@@ -99,7 +99,7 @@ def return_only(block: ir.Block, kept: Sequence[int]) -> None:
 
 
 def inline_block(op: ir.OpView, region: int, arguments: Sequence[ir.Value] = ()) -> list[ir.Value]:
-    """Copy the ops of one region of `op` in front of `op`; the values that the region returns."""
+    """Copy the ops of one region of `op` before `op`; return the values that the region returns."""
     copy = op.operation.clone()
     block = copy.regions[region].blocks[0]
     for argument, value in zip(block.arguments, arguments, strict=True):

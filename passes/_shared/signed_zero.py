@@ -1,8 +1,8 @@
 """Sums that start from 0.0, as StableHLO's do: the sum of -0.0 alone is 0.0, not -0.0.
 
 XLA's importer folds `0.0 + x` and `x - -0.0` into `x`, which is wrong where x is -0.0: then
-`atan2(sum, -1.0)` is -pi instead of pi. A `select` on `x == 0.0` is folded neither by XLA nor by
-our passes. Its cost is within noise in kernels that sum three terms or more.
+`atan2(sum, -1.0)` is -pi instead of pi. These functions use a `select` on `x == 0.0`, which neither
+XLA nor the passes fold. Its cost is within noise in kernels that sum three terms or more.
 """
 
 from __future__ import annotations

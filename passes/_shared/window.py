@@ -22,8 +22,8 @@ class WindowAxis:
         window: extent of the window before dilation.
         out: number of positions of the window.
         stride: distance between two positions.
-        low: elements of padding before the operand; negative where it is cropped.
-        high: the same after it.
+        low: elements of padding before the operand; negative if it is cropped.
+        high: elements of padding after it.
         base_dilation: distance between neighbors of the operand; padding lies between them.
         window_dilation: distance between neighbors of the window.
         reverse: whether the window is reversed.
@@ -120,7 +120,7 @@ def pad(
     dims: Sequence[int],
     padding_value: ir.Value | None = None,
 ) -> ir.Value:
-    """`operand` with the padding of `axes` along `dims`: of a scalar, or of zeros."""
+    """`operand` padded along `dims` as `axes` say, with `padding_value` or with zeros."""
     low, high, interior = ([0] * len(shape_of(operand)) for _ in range(3))
     for dim, axis in zip(dims, axes, strict=True):
         low[dim], high[dim], interior[dim] = axis.low, axis.high, axis.base_dilation - 1

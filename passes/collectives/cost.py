@@ -11,7 +11,7 @@ from jxc.cost.flops import bytes_of
 from jxc.rewrite import PassContext
 
 SMALL_ROW = 2**16
-"""Rows of at most so many bytes are reduced behind a loop, all at once.
+"""Rows of at most this many bytes are reduced after a loop, all at once.
 
 The bytes that are sent stay the same, and the latency is paid once. At 64 KiB the transfer takes as
 long as the latency: on the links of a v5e (45 GB/s) about 1 us. The reductions of larger rows, such
@@ -19,9 +19,9 @@ as the gradients of a layer, can overlap with the computation of the loop.
 """
 
 SMALL_RESULTS = 2**20
-"""Collectives move in front of a loop if their results, which are held throughout, are smaller.
+"""Collectives move before a loop if their results take at most this many bytes: they stay live.
 
-XLA leaves gathers inside on purpose: the weights of all layers, gathered, might not fit.
+XLA leaves gathers in loops on purpose: the gathered weights of all layers might not fit.
 """
 
 
@@ -31,7 +31,7 @@ def is_small_row(value: ir.Value) -> bool:
 
 
 def is_left_in_loop(op: hlo.AllReduceOp | hlo.AllGatherOp, context: PassContext) -> bool:
-    """Whether XLA itself leaves a collective of what no iteration changes in a loop.
+    """Whether XLA itself leaves a collective of a loop-invariant value in a loop.
 
     The optimized HLO of a loop of 8 iterations has 8 all-gathers for a v5e and an H100, and 8
     all-reduces for an H100; XLA:CPU moves both out, XLA:TPU the all-reduce.

@@ -1,4 +1,4 @@
-"""Collectives of loops, moved in front of them or behind them, where they run once."""
+"""Move collectives of loops before or after the loop, where they run once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from . import cost
 from .reduced import AllReduced, all_reduce, all_reduced
 
 _COLLECTIVES = (hlo.AllReduceOp, hlo.AllGatherOp)
-_PRODUCERS_SEEN = 8  # of an operand that no iteration changes
+_PRODUCERS_SEEN = 8  # how many producers deep a loop-invariant operand is followed
 
 
 @rule(reassociates, needs=_COLLECTIVES)
@@ -95,8 +95,8 @@ def all_reduced_rows_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
 def collective_before_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. psum(x) ..) -> y = psum(x); while(.. y ..), for x from outside; all_gather too.
 
-    The bits are the same. The contract is the one that is checked through XLA: the reference
-    interpreter runs no collectives.
+    The bits are the same. The contract is `reassociates` because the reference interpreter runs no
+    collectives: the rule is checked through XLA.
     """
     if not _has_collective(op) or (loop := CountedLoop.of(op)) is None:
         return None
@@ -131,7 +131,7 @@ def _is_invariant(loop: CountedLoop, value: ir.Value, depth: int = _PRODUCERS_SE
 
 
 def _outside(loop: CountedLoop, value: ir.Value, moved: dict[ir.Value, ir.Value]) -> ir.Value:
-    """A copy of an invariant value in front of the loop."""
+    """A copy of an invariant value before the loop."""
     if loop.is_outside(value):
         return value
     if value not in moved:
@@ -168,7 +168,7 @@ def _copy(
 
 
 def _erase(block: ir.Block, collectives: Sequence[ir.Value]) -> None:
-    """Erase what is unused in a block: every device leaves out these collectives."""
+    """Erase the unused ops of a block, and `collectives` if they are unused."""
     owners = [value.owner for value in collectives]
     erase_unused(block)
     for op in owners:

@@ -44,13 +44,13 @@ class AllReduced:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What is equal for values that can be combined before they are reduced."""
+        """A key that is equal for values that can be combined before they are reduced."""
         devices = (str(self.op.attributes.get(name)) for name in _DEVICES)
         return (self.combiner, str(self.value.type), *devices)
 
     @property
     def is_widened(self) -> bool:
-        """Whether it has a wider type than what the devices exchange."""
+        """Whether its type is wider than that of the array that the devices exchange."""
         return bool(element_type(self.value) != element_type(self.operand))
 
     def local(self) -> ir.Value:
@@ -164,7 +164,7 @@ def signed_terms(op: hlo.AddOp | hlo.SubtractOp, sign: int = 1) -> Iterator[tupl
 
 
 def add_terms(terms: list[tuple[int, ir.Value]]) -> ir.Value:
-    """The sum of terms, of which a positive one comes first if there is one."""
+    """The sum of signed terms; it starts with a positive one if there is one."""
     (sign, total), *others = sorted(terms, key=lambda term: -term[0])
     total = total if sign > 0 else hlo.negate(total)
     for sign, value in others:

@@ -1,4 +1,4 @@
-"""How the rewritten convolutions are written; whether they pay is decided by their prices.
+"""Limits on the form of rewritten convolutions; prices decide whether a rewrite pays.
 
 Measured with XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512: 260 shapes with
 windows 2 to 11, images 4 to 112, channels 8 to 1024, batches 1 to 32, strides 1 and 2, NHWC and
@@ -28,8 +28,8 @@ FEW_TAPS = 9
 """Windows of more taps are summed by a loop over rows, where a row has `ROW_TAPS`.
 
 With 25 and 49 taps the loop ran 1.0 to 1.6 times as fast as unrolled code, with a third of the ops.
-XLA also copies unrolled code into each of its consumers: in front of a layer norm the loop ran 3 to
-37 times as fast and compiled in 0.8 of the time. ConvNeXt's forward pass compiles in 1.8 s of CPU
+XLA also copies unrolled code into each of its consumers: before a layer norm the loop ran 3 to 37
+times as fast and compiled in 0.8 of the time. ConvNeXt's forward pass compiles in 1.8 s of CPU
 time instead of 3.4 (1.1 without this pass), NASNet's in 7.1 instead of 9.4 (3.4). With 9 taps both
 forms are equal alone, but whole models ran 1.15 times slower with the loop.
 """
@@ -52,7 +52,7 @@ MOST_POSITIONS = 25
 
 
 def rows_at_once(*, rows: int, taps: int, steps: Sequence[int]) -> int:
-    """The rows of a window that one iteration sums; `rows` where the window is unrolled.
+    """The rows of a window that one iteration sums; `rows` if the window is unrolled.
 
     Args:
         rows: rows of the window.

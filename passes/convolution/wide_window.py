@@ -1,4 +1,4 @@
-"""Convolutions whose window has more elements than the image, as deep layers have on small images.
+"""Convolutions whose window has more elements than the image, as in deep layers on small images.
 
 Three forms: the operands swapped; one product for the weight gradient; a product of the image's
 patches with the kernel.
@@ -136,7 +136,7 @@ def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
 
 
 def _lies_channels_last(conv: Convolution) -> bool:
-    """Whether the layer's channels come last in all three: nothing has to be transposed."""
+    """Whether channels are the last dimension of operands and result: nothing is transposed."""
     d, rank = conv.dims, len(conv.axes)
     image = d.input_batch_dimension == d.kernel_output_feature_dimension == rank + 1
     return image and (d.output_batch_dimension, d.output_feature_dimension) == (rank, rank + 1)

@@ -73,7 +73,7 @@ class Tensor:
         return self._with(hlo.shift_right_logical, count)
 
     def compare(self, direction: str, other: Operand) -> Tensor:
-        """Where it compares with `other` as `direction`, such as "LT"."""
+        """The mask of the comparison with `other` in a direction, such as "LT"."""
         return self._with(lambda x, y: build.compare(direction, x, y), other)
 
     def __lt__(self, other: Operand) -> Tensor:
@@ -86,15 +86,15 @@ class Tensor:
         return self.compare("GE", other)
 
     def equals(self, other: Operand) -> Tensor:
-        """Where it is `other`; nowhere where either is NaN."""
+        """The mask of equal elements; False where either is NaN."""
         return self.compare("EQ", other)
 
     def differs(self, other: Operand) -> Tensor:
-        """Where it is not `other`; everywhere where either is NaN."""
+        """The mask of elements that differ; True where either is NaN."""
         return self.compare("NE", other)
 
     def is_negative(self) -> Tensor:
-        """Where the sign bit is set: at -0.0 too, and at NaNs with that bit."""
+        """The mask of elements whose sign bit is set, -0.0 and NaNs included."""
         return self.bits() < 0
 
     def round(self) -> Tensor:
@@ -125,7 +125,7 @@ class Tensor:
 
 
 def where(mask: Tensor, then: Tensor, otherwise: Operand) -> Tensor:
-    """Element by element `then` or `otherwise`."""
+    """The elements of `then` where the mask is True, those of `otherwise` elsewhere."""
     return Tensor(hlo.select(mask.value, then.value, then.like(otherwise).value))
 
 

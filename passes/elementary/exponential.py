@@ -1,4 +1,4 @@
-"""Logarithms and exponentials in f64, more accurate than an f32 can store, and softplus."""
+"""Logarithms and exponentials in f64, accurate beyond f32, and softplus."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def logarithm(size: Tensor) -> Tensor:
 
 
 def exponential(x: Tensor) -> Tensor:
-    """2^x; a result that overflows or underflows f32 is only known to do so."""
+    """2^x; a result beyond the range of f32 is inaccurate, but still beyond that range."""
     x = where(x > 300.0, x.like(300.0), x)
     x = where(x < -300.0, x.like(-300.0), x)
     whole = x.round()

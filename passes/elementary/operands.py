@@ -21,7 +21,7 @@ _MOST_VISITED = 16
 
 
 def is_eligible(op: ir.OpView, elements: Sequence[str] = _NARROW) -> bool:
-    """Whether `op` has enough elements of these types, and none of its results is broadcast."""
+    """Whether `op` has enough elements, of these types, and its result is not broadcast."""
     return has_enough_elements(op, elements) and not is_broadcast(op.results[0])
 
 

@@ -1,7 +1,8 @@
 """Trigonometric functions and their inverses: a range reduction, then a polynomial.
 
-Sines: x / (2 pi) is computed as a sum of exact products with 28 bits of 1 / (2 pi) each, from which
-whole turns of the circle are dropped. Arc functions: symmetries map the argument to a small range.
+Sines: x / (2 pi), the number of turns of the circle, is computed as a sum of exact products with 28
+bits of 1 / (2 pi) each, without the whole turns. Arc functions: symmetries map the argument to a
+small range.
 """
 
 from __future__ import annotations

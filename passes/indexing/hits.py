@@ -1,8 +1,8 @@
 """Arrays that are the same along a dimension except at one index, as one-hot vectors are.
 
 The gradient of a loss by class labels has such arrays: one-hot vectors, or zeros into which each
-row scatters one update, and elementwise functions of them. A `Hit` says where the index is and what
-is there; the values have no such dimension, so that they are small.
+row scatters one update, and elementwise functions of them. A `Hit` describes such an array by its
+index, its value there, and its value elsewhere. These lack the dimension, so they are small.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Hit(NamedTuple):
 
     Attributes:
         position: the index; None if the array is `elsewhere` everywhere.
-        there: its value at that index. An index out of bounds is nowhere.
-        elsewhere: its value at the others.
+        there: its value at that index; it does not occur if the index is out of bounds.
+        elsewhere: its value at all other indices.
     """
 
     position: Position | None
@@ -116,7 +116,7 @@ def _mask(op: hlo.CompareOp, dim: int) -> Hit | None:
 
 
 def _padded(op: hlo.PadOp, dim: int, depth: int) -> Hit | None:
-    """A pad along other dimensions by what is elsewhere, as the gradient of a slice has it."""
+    """The hit of a pad along other dimensions by the value elsewhere, as in gradients of slices."""
     if op.edge_padding_low[dim] or op.edge_padding_high[dim] or op.interior_padding[dim]:
         return None
     inner = hit_of(op.operand, dim, depth - 1) if static_shape(op.operand) is not None else None
@@ -187,7 +187,7 @@ def _evaluated(op: Elementwise, known: Sequence[np.ndarray]) -> np.ndarray | Non
 
 
 def _scattered(op: hlo.ScatterOp, dim: int) -> Hit | None:
-    """The updates of a scatter into a splat constant, one for each position of the other dims."""
+    """The hit of a scatter into a splat: one update for each position along the other dims."""
     combine = combination(op)
     if combine is None or splat_attr(op.inputs[0]) is None:
         return None
@@ -219,7 +219,7 @@ def _scattered(op: hlo.ScatterOp, dim: int) -> Hit | None:
 
 
 def _written(op: hlo.ScatterOp, known: np.ndarray) -> np.ndarray | None:
-    """What the updates of a scatter into a splat of `known` become, if they are a splat too."""
+    """The written value, if the updates of a scatter into a splat of `known` are a splat too."""
     update = literal(op.updates[0]) if splat_attr(op.updates[0]) is not None else None
     if update is None or update.ndim:
         return None
@@ -230,7 +230,7 @@ def _written(op: hlo.ScatterOp, known: np.ndarray) -> np.ndarray | None:
 
 
 def _returned(op: hlo.ScatterOp) -> ir.OpView | ir.Block:
-    """What computes the result of the scatter's body; the block itself for the update."""
+    """The op that computes the result of the scatter's body; the block itself for an argument."""
     return op.update_computation.blocks[0].operations[-1].operands[0].owner
 
 
@@ -310,7 +310,7 @@ def _indices(op: hlo.ScatterOp, dim: int, layout: _Layout, rest: Sequence[int]) 
 
 
 def _component(indices: ir.Value, vector: int, number: int) -> ir.Value:
-    """One component of the indices, without the dimension along which components lie."""
+    """One component of the indices, without the dimension of the components."""
     shape = shape_of(indices)
     if vector == len(shape):
         return indices

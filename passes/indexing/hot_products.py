@@ -3,8 +3,8 @@
 A product with 0 is NaN if the other factor is infinite or NaN. Whether one is can be read from the
 least and the greatest factor of a row; a softmax computes the greatest anyway.
 
-XLA computes a product with booleans, converted, as a `select`, whose result is finite: logits of
--inf exclude classes from a loss so. The products of the extremes are then with booleans too.
+XLA computes a product with converted booleans as a `select`, whose result is finite: losses use
+this to exclude classes with logits of -inf. The extremes are then multiplied with booleans too.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _total(
 ) -> ir.Value:
     """The sum along `dim` that replaces `op`.
 
-    If `is_selected`, XLA selects in place of products with 0.
+    If `is_selected`, XLA computes products with 0 as a `select`.
     """
     assert hit.position is not None
     x, index = shifted.x, hit.position.build()
@@ -117,7 +117,7 @@ def _total(
     greatest = shifted.maximum.results[0]
     if not _is_before(shifted.maximum, op):
         greatest = _extreme(x, dim, hlo.maximum)
-    if is_selected:  # never true, and no compiler can know
+    if is_selected:  # never true, but compilers cannot prove that
         zero = build.convert(build.compare("GT", least, greatest), element_type(x))
     for extreme in (least, greatest):
         total = hlo.add(total, hlo.multiply(shifted.shift(extreme), zero))

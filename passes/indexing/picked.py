@@ -18,7 +18,7 @@ from jxc.rewrite import exact, rule
 from .._shared.elementwise import moved, numeric_shape, rebuilt, with_shape
 from ..simplify.gather import GatherDims, gather_dims, start_along
 
-_DEPTH = 8  # elementwise ops that are moved behind one gather
+_DEPTH = 8  # elementwise ops that are moved after one gather
 
 _Build: TypeAlias = Callable[[], ir.Value]
 
@@ -42,7 +42,7 @@ def gather_of_elementwise(op: hlo.GatherOp) -> ir.Value | None:
 def _picked(
     value: ir.Value, op: hlo.GatherOp, layout: GatherDims, depth: int
 ) -> tuple[_Build, int] | None:
-    """How to build what `op` reads of `value`, and the number of gathers that this takes."""
+    """A builder of the elements of `value` that `op` reads, and the number of gathers it needs."""
     shape = shape_of(op.result)
     if (element := splat_attr(value)) is not None:
         return partial(build.splat, element, with_shape(value, shape)), 0

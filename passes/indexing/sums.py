@@ -1,7 +1,7 @@
 """Sums over arrays that differ along a dimension at one index, and such arrays without a scatter.
 
 The gradient of a cross entropy sums the gradient of the log-probabilities over all classes. That
-gradient is zero but at one label, so that the sum is what is there.
+gradient is zero except at the label, so the sum is its value there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SUMMED = ir.FloatType | ir.IntegerType
 
 
 def _is_summed(hit: Hit, extent: int, wide: ir.Value) -> bool:
-    """Whether the sum can be computed from the two values: n * c must be as accurate as the sum."""
+    """Whether the sum may be computed from the two values: n * c must be as accurate as the sum."""
     known, element = hit.elsewhere.known, element_type(wide)
     if known is not None and known == 0:
         return True

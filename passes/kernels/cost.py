@@ -1,8 +1,8 @@
 """Cost conditions of the pass `kernels`, and the sizes of blocks and parts.
 
-The attention kernels save the memory of the scores, and move much less through memory. For both
-they need enough scores: the TPU kernels keep the maximum and the sum of each query 128 times, and
-the TPU compiler keeps short scores on the chip.
+The attention kernels do not keep the scores in memory, and move fewer bytes. This pays only if
+there are enough scores: the TPU kernels store the maximum and the sum of each query 128 times, and
+the TPU compiler keeps the scores of short sequences on the chip.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 LEAST_POSITIONS = {"tpu": 1024, "gpu": 512}
-"""The fewest positions, of queries and of keys, from which attention is replaced.
+"""The fewest positions, of queries and of keys, for which attention is replaced.
 
 Causal attention with its gradient on 4096 tokens in sequences of 256 to 2048, bf16. The peak of
 memory and the estimated time, plain and with the kernels, the flops of the kernels included:
@@ -29,17 +29,18 @@ roofline.
 """
 
 _BLOCKS_OF_TPU = (512, 256, 128)
-"""Positions in a block, the largest that divides the length.
+"""The sizes of blocks, in positions; the largest that divides the length is used.
 
-JAX's default is 128. A step of the grid has a constant cost, and with 512 there are 16 times fewer;
-blocks of 512 by 512 scores and 256 features are the largest that fit into the memory on the chip.
+JAX's default is 128. Each step of the grid has a constant cost, and with 512 there are 16 times
+fewer steps. Blocks of 512 by 512 scores and 256 features are the largest that fit into the memory
+on the chip.
 """
 
 _MOST_FEATURES = {"tpu": 256, "gpu": 128}
 """The most features for which the kernels were compiled, with f32."""
 
 LARGEST_MASKED = -1e30
-"""The number in the place of masked scores must be at most this, so that their weights are 0."""
+"""The greatest number that may replace masked scores: their weights must be 0."""
 
 _LEAST_FEATURES_OF_GPU = 16
 """Triton multiplies no smaller matrices."""
@@ -57,31 +58,34 @@ of memory and the estimated time, plain and by parts:
     H100      4096 tokens, 50,257 words: 1.85 and 0.50 GiB, 3.7 and 4.4 ms
              4096 tokens, 131,072 words: 4.8 and 0.9 GiB, 9.5 and 11.3 ms
 
-Of other features, on which no limit was chosen:
+Other sizes, which were not used to choose the limits:
 
     TPU v5e   4096 tokens, 40,000 words of 1024: 1.56 and 0.63 GiB, 11.4 and 10.7 ms
               8192 tokens, 32,000 words of 512: 2.11 and 0.52 GiB, 14.0 and 10.8 ms
     H100     16384 tokens, 40,000 words of 1024: 5.3 and 1.2 GiB, 13.7 and 14.9 ms
 
-On GPU the gain is the memory alone, so that the logits must be larger there.
+On GPU only memory is saved, so the limit is higher there.
 """
 
 LEAST_LOGITS_OF_NORMALIZER = 2**31
 """The same for a loss with `logsumexp`, on TPU.
 
-XLA keeps fewer arrays of logits for it, and the gain is the memory alone. 4096 tokens and 131,072
+XLA keeps fewer arrays of logits for it, so only memory is saved. 4096 tokens and 131,072
 words, plain and by parts: TPU v5e 2.8 and 1.1 GiB, 24 and 27 ms; v5p 2.8 and 1.1 GiB, 9.7 and 11.8
 ms. Not on GPU: H100 4.8 and 0.9 GiB, but 7.6 and 11.3 ms.
 """
 
 WORDS_IN_PART = 8192
-"""The number of words in a part of the vocabulary. The features of each token are read and written
-once for a part, and parts of this size were enough on both targets. Parts of the tokens instead
-took 1.3 times as long on TPU: each of them adds to the gradient of all words."""
+"""The number of words in a part of the vocabulary.
+
+The features of each token are read and written once for each part; parts of this size are large
+enough on both targets. Splitting the tokens instead took 1.3 times as long on TPU, because each
+part of them adds to the gradient of all words.
+"""
 
 
 def pays_on_tpu(match: Any) -> bool:
-    """Whether the kernels for TPU have blocks for the lengths of a match, and gain."""
+    """Whether the kernels for TPU support the lengths of a match, and are faster."""
     rows, keys, features = _sizes(match)
     if not _is_mask(match):
         return False
@@ -91,9 +95,9 @@ def pays_on_tpu(match: Any) -> bool:
 
 
 def pays_on_gpu(match: Any) -> bool:
-    """Whether the kernels for GPU have blocks for the lengths of a match, and gain.
+    """Whether the kernels for GPU support the lengths of a match, and are faster.
 
-    They need as many queries as keys.
+    They require as many queries as keys.
     """
     rows, keys, features = _sizes(match)
     if not _is_mask(match):
@@ -106,7 +110,7 @@ def pays_on_gpu(match: Any) -> bool:
 
 
 def _is_mask(match: Any) -> bool:
-    """Whether masked scores get no weight; also if there is no mask."""
+    """Whether masked scores get no weight; True without a mask."""
     return getattr(match, "masked", LARGEST_MASKED) <= LARGEST_MASKED
 
 
@@ -121,24 +125,24 @@ def tpu_block(length: int) -> int:
 
 
 def gpu_blocks(itemsize: int) -> tuple[int, int]:
-    """The number of positions in a block, of the forward and of the backward kernel.
+    """The number of positions in a block of the forward kernel, and of the backward kernel.
 
-    JAX's defaults, with half as many in the forward kernel for f32.
+    These are JAX's defaults, with half as many in the forward kernel for f32.
     """
     return (128, 32) if itemsize == 2 else (64, 32)
 
 
 def parts_pay(match: Any) -> bool:
-    """Whether the logits of a log-likelihood are so large that it is computed by parts."""
+    """Whether the logits of a log-likelihood are large enough to compute it by parts."""
     return _logits_in_parts(match) >= LEAST_LOGITS[match.target]
 
 
 def parts_of_normalizer_pay(match: Any) -> bool:
-    """Whether the logits of a loss with `logsumexp` are so large that it is computed by parts."""
+    """Whether the logits of a loss with `logsumexp` are large enough to compute it by parts."""
     return _logits_in_parts(match) >= LEAST_LOGITS_OF_NORMALIZER
 
 
 def _logits_in_parts(match: Any) -> int:
-    """The bytes of the logits of a loss; -1 if the vocabulary is only one part."""
+    """The bytes of the logits of a loss; -1 if the vocabulary fits into one part."""
     words, tokens = match.w.shape[0], prod(match.t.shape)
     return 4 * tokens * words if words > WORDS_IN_PART else -1

@@ -1,6 +1,6 @@
 """JAX's flash attention for TPU and GPU, with block sizes for a length.
 
-Both keep queries, keys, values, the result and one or two numbers for each query for the gradient.
+For the gradient, both keep queries, keys, values, the result, and one or two numbers a query.
 """
 
 from __future__ import annotations

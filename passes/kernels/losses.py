@@ -22,8 +22,8 @@ _WORDS = "f32[v,d]"
 def log_likelihood(x: Any, w: Any, t: Any) -> Any:
     """log_softmax(x w^T) at the labels t, with its gradient -> the same by parts of the words.
 
-    On GPU it takes a fifth more time, for a quarter of the memory, and is done from 2 GiB of logits
-    on.
+    On GPU it takes a fifth more time and a quarter of the memory, and is applied from 2 GiB of
+    logits on.
     """
     return _log_likelihood(x, w, t)
 
@@ -52,7 +52,7 @@ def normalizer_and_logit(x: Any, w: Any, t: Any) -> Any:
     """logsumexp(x w^T) and x w^T at the labels t, with gradients -> both by parts of the words.
 
     Cross entropy is their difference, as `optax.softmax_cross_entropy_with_integer_labels` writes
-    it. It takes up to a fifth more time, for two fifths of the memory, and is done from 2 GiB of
+    it. It takes up to a fifth more time and two fifths of the memory, and is applied from 2 GiB of
     logits on.
     """
     return _normalizer_and_logit(x, w, t)

@@ -41,7 +41,7 @@ _SAME_ELEMENTS = frozenset(
         "transpose",
     )
 )
-"""Ops each of whose results is bad where its operand is: the operand's number is theirs."""
+"""Ops whose results are bad if and only if the operand is, so they share the operand's number."""
 
 _BRANCHES = (hlo.IfOp, hlo.CaseOp)
 
@@ -248,7 +248,7 @@ class NanRecorder:
         return compare("GT", largest(ones), scalar(0.0, self.element))
 
     def _bad(self, numbers: ir.Value) -> ir.Value:
-        """Which numbers of a vector are NaN, or infinite where `infs` counts these."""
+        """A mask of the numbers of a vector that are NaN, or infinite if `infs` is set."""
         if not self.infs:
             return compare("NE", numbers, numbers)
         infinite = splat(float("inf"), numbers.type)
@@ -300,7 +300,7 @@ class NanRecorder:
             parts += [self._zeros(behind)] if behind else []
             return [self._numbers(yielded), joined(parts) if parts else self._zeros(1)]
 
-    # Small things
+    # Helpers
 
     def _set(self, value: ir.Value, site: NanSite, number: ir.Value) -> None:
         self.sites[value], self._scalars[value] = site, number

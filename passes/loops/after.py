@@ -1,11 +1,11 @@
-"""Sums of products, and products that a loop only writes, move behind the loop.
+"""Sums of products, and products that a loop only writes, move after the loop.
 
-The backward loop of a gradient adds a product to the gradient of each weight in each iteration. It
-writes the operands of the product instead, and one product behind the loop sums over all rows.
+The backward loop of a gradient adds a product to the gradient of each weight in each iteration.
+After the rewrite it writes the operands of the product, and one product after the loop sums over
+all rows.
 
-The plan of a loop is made of targets: carried values that the loop need not carry. Their operands
-are cut where the fewest bytes must be written; what lies behind the cuts is computed behind the
-loop.
+A plan has targets: carried values that are computed after the loop instead. `cuts` chooses the
+values from which they are computed, such that the loop writes the fewest bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .rows import SHAPING, Rows, can_have_rows, product, reshaped
 def sums_of_products_after_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. dw + x_i^T dy_i ..) -> while(.. y[i] = dy_i ..), dw + x^T y: one product.
 
-    So are the sums of what the loop writes for it. Where x_i is a row of a tensor from outside, or
+    Sums of values that the loop then writes move too. If x_i is a row of a tensor from outside, or
     is written already, only dy_i is written; several products share it.
     """
     if (loop := CountedLoop.of(op)) is None:
@@ -72,7 +72,7 @@ def written_products_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
 
 
 def _sum_of(loop: CountedLoop, carry: int) -> Sum | None:
-    """The sum that a carried value is; None also if a term cannot move."""
+    """The sum that accumulates in a carried value; None if there is none, or a term cannot move."""
     argument = loop.body.arguments[carry]
     if loop.is_tested(carry) or not has_placeholder(argument) or _is_no_real(argument):
         return None
@@ -108,7 +108,7 @@ def _is_inner(loop: CountedLoop, value: ir.Value) -> bool:
 
 
 def _product_behind(cuts: Cuts, value: ir.Value) -> bool:
-    """Whether a value that nothing else uses is computed from a product by what never changes."""
+    """Whether a value without other uses is computed from a product by a loop-invariant factor."""
     loop = cuts.loop
     while _is_inner(loop, value) and can_have_rows(op := value.owner):
         match op:
@@ -122,7 +122,7 @@ def _product_behind(cuts: Cuts, value: ir.Value) -> bool:
 
 
 def moved_after(plan: Plan) -> list[ir.Value]:
-    """The results of the loop, with the targets of the plan computed behind it."""
+    """The results of the loop, with the targets of the plan computed after it."""
     loop, stacked = plan.loop, list(plan.stacked)
     written = dict(Cuts(loop, plan.sums, plan.outputs).written)
     left = {*(each.carry for each in plan.sums), *(each.carry for each in plan.outputs)}
@@ -165,7 +165,7 @@ def _is_sum(op: hlo.ReduceOp) -> bool:
 
 
 def _stored(loop: CountedLoop, output: Output, rows: Rows, is_reverse: bool) -> ir.Value:
-    """The rows of an output where the loop would write them."""
+    """The rows of an output at the positions where the loop would write them."""
     found, dim = rows.of(output.value), output.row.dim
     if (output.row.index.step < 0) != is_reverse:
         found = hlo.reverse(found, [0])

@@ -1,4 +1,4 @@
-"""Work on rows of a loop's inputs moves in front of the loop, where it is done for all rows."""
+"""Move work on rows of a loop's inputs before the loop, where it is done for all rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .rows import Rows, can_have_rows
 def products_of_rows_before_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. x[i] @ w ..) -> y = x @ w; while(.. y[i] ..), for x and w from outside of the loop.
 
-    So are the elementwise ops before the product, and after it if they have no other operand that
-    the loop computes.
+    The elementwise ops before the product move too, and those after it if they have no other
+    operand that the loop computes.
     """
     if (loop := CountedLoop.of(op)) is None:
         return None
@@ -71,7 +71,7 @@ class _Early:
         return any(found)
 
     def is_reverse(self, value: ir.Value) -> bool:
-        """Whether the first row from which `value` is computed is that of the last iteration."""
+        """Whether `value` is computed from a tensor whose first row the last iteration reads."""
         pending = [value]
         while pending:
             value = pending.pop()

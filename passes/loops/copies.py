@@ -1,4 +1,4 @@
-"""Copies of counted loops: values of the body read from outside, or written for use after the loop.
+"""Copies of counted loops that read values of the body from outside, or write them for later use.
 
 The regions of the original loop stay as they are: the driver may still visit the ops in them.
 """

@@ -23,10 +23,10 @@ from .counted import CountedLoop
 from .cuts import Cuts, Output, Sum
 
 FREE_BYTES = 64 * 2**20
-"""Rows of up to so many bytes may be stored, whatever else the loop holds."""
+"""Rows of up to this many bytes may be kept in memory, whatever else the loop holds."""
 
 LEAST_TERMS = 0.25
-"""The least number of terms that a product in front of a loop sums, for each column.
+"""The least number of terms that a product before a loop sums, for each column.
 
 With 1/4, an LSTM gained 1.0 to 1.5 on CPU, a GRU 1.0 to 1.55, `tanh(x @ w + h @ u)` 1.1 to 1.8;
 with 1/16 they had 0.84, 0.89 and 1.0 to 1.2. H100: 1.05 to 1.5.
@@ -34,7 +34,7 @@ with 1/16 they had 0.84, 0.89 and 1.0 to 1.2. H100: 1.05 to 1.5.
 
 
 def rows_fit(loop: CountedLoop, stored: Iterable[ir.Value], share: float = 1.0) -> bool:
-    """Whether rows of the values `stored` take no more than a share of what the loop holds."""
+    """Whether rows of `stored` take at most `FREE_BYTES`, or a share of what the loop holds."""
     needed = loop.trips * sum(bytes_of(value.type) for value in stored)
     if needed <= FREE_BYTES:
         return True
@@ -45,7 +45,7 @@ def rows_fit(loop: CountedLoop, stored: Iterable[ir.Value], share: float = 1.0) 
 def product_before_pays(
     loop: CountedLoop, op: hlo.DotGeneralOp, shared: ir.Value, context: PassContext
 ) -> bool:
-    """Whether a product of rows and something that no iteration changes is faster in front."""
+    """Whether a product of rows and a loop-invariant factor is faster before the loop."""
     terms = _summed(op)
     dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     batch = prod(shape_of(op.lhs)[dim] for dim in dims.lhs_batching_dimensions)
@@ -56,14 +56,15 @@ def product_before_pays(
 
 
 CPU_ROWS = 64
-"""The most rows of an iteration in a product that moves in front of a loop, on CPU.
+"""The most rows of an iteration in a product that moves before a loop, on CPU.
 
 `tanh(x @ w + h @ u)` of 64 units and 32 inputs gained 1.07 with 64 rows, and had 0.85 with 256.
 """
 
 MOST_TERMS = {"cpu": 16, "gpu": inf, "tpu": 16}
-"""The most terms of one device in a product of one iteration that moves behind a loop.
+"""The most terms that each device sums in a product of one iteration, to move it after the loop.
 
+The numbers are speedups; "peak" is the peak memory in multiples of the original.
 CPU: training of recurrent networks gained 1.05 to 1.9 with 1 to 16 sequences. With 32 it had 0.92
 (a GRU of equinox) to 1.35, with 64 0.84 to 0.91, with 256 0.6 to 0.9: XLA transposes the rows.
 TPU: LSTMs of 128 to 1024 units, also unrolled, gained 1.04 to 1.54 with 2 to 16 sequences, with one
@@ -71,11 +72,11 @@ exception of 0.88. With 32 to 256 sequences they had 0.83 to 1.02, and a peak of
 """
 
 SUM_SHARE = {"cpu": 1.0, "gpu": 1 / 3, "tpu": 1.0}
-"""The rows that are written for sums, as a share of what the loop holds, if they are not few.
+"""The most bytes of rows written for sums, per byte that the loop holds; see `rows_fit`.
 
-GPU: LSTMs of 256 to 1024 units and 32 to 1024 sequences write 0.3 of it; their peak was 1.21 and
-the estimated gain 1.11 to 1.51. GRUs write 0.5 to 0.6; their peak was 1.38 to 1.45 for a gain of
-1.06 to 1.2.
+GPU: LSTMs of 256 to 1024 units and 32 to 1024 sequences write 0.3; their peak memory was 1.21 times
+larger for an estimated speedup of 1.11 to 1.51. GRUs write 0.5 to 0.6; their peak was 1.38 to 1.45
+times larger for a speedup of 1.06 to 1.2.
 """
 
 SUM_BYTES = {"cpu": 1.0, "gpu": 4.0, "tpu": 1.0}
@@ -83,10 +84,10 @@ SUM_BYTES = {"cpu": 1.0, "gpu": 4.0, "tpu": 1.0}
 
 
 def worthwhile_sums(cuts: Cuts, context: PassContext) -> list[Sum]:
-    """The sums of products that are faster behind the loop, largest first.
+    """The sums of products that are faster after the loop, largest first.
 
-    On TPU only if two share what is written: LSTMs gained 1.08 to 1.18, while GRUs, which write
-    rows for each product, had 0.73 and 0.77.
+    On TPU only if there are two products for each written value: LSTMs gained 1.08 to 1.18, while
+    GRUs, which write rows for each product, had 0.73 and 0.77.
     """
     chosen: list[Sum] = []
     stored: frozenset[ir.Value] = frozenset()
@@ -118,15 +119,15 @@ def _terms(target: Sum, context: PassContext) -> int:
 
 
 def _parts(op: hlo.DotGeneralOp, context: PassContext) -> int:
-    """Into how many parts the devices split the terms of a product."""
+    """The number of parts into which the terms of a product are split over devices."""
     dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     return prod(context.parts(op.lhs, dim) for dim in dims.lhs_contracting_dimensions)
 
 
 def _saves_on_gpu(cuts: Cuts, chosen: list[Sum], stored: int, device: Device) -> bool:
-    """Whether the loop has fewer kernels, or saves more traffic than a launch takes.
+    """Whether the time of the kernels and of the traffic that the loop loses is not negative.
 
-    XLA adds outer products in one kernel for all weights, other products in one for each.
+    XLA adds the outer products of all weights in one kernel, and other products in one kernel each.
     """
     terms = [term.core.owner for each in chosen for term in each.terms if term.is_product]
     outer = [each for each in terms if _summed(each) == 1]
@@ -142,9 +143,9 @@ def _summed(op: hlo.DotGeneralOp) -> int:
 
 
 def worthwhile_outputs(cuts: Cuts) -> list[Output]:
-    """The outputs of which products are faster behind the loop.
+    """The outputs whose products are faster after the loop.
 
-    It saves a kernel in each iteration on GPU: 1.04 to 1.2. CPU had 0.82 to 1.17.
+    On GPU this saves a kernel in each iteration: 1.04 to 1.2. CPU had 0.82 to 1.17.
     """
     return [
         each

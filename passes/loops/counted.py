@@ -1,4 +1,4 @@
-"""Loops with a constant number of iterations, and what each of their values is.
+"""Loops with a constant trip count: their counters, and the rows that they read and write.
 
 JAX makes `scan`, `fori_loop` and their gradients of a `stablehlo.while` that counts up to a
 constant. It reads a row of each input by a `dynamic_slice` at the counter, and writes a row of each
@@ -51,7 +51,7 @@ class Index(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a tensor, which another iteration does not read or write.
+    """A row of a tensor that only one iteration reads or writes.
 
     Attributes:
         tensor: from outside of the loop, or the carried tensor that is written.
@@ -134,7 +134,7 @@ class CountedLoop:
                 yield carry, index
 
     def index_of(self, value: ir.Value, depth: int = _PRODUCERS_SEEN) -> Index | None:
-        """The index that a scalar of the body is, or None."""
+        """The index that a scalar of the body equals, or None."""
         if shape_of_scalar(value) is None or not is_integer(value) or depth < 0:
             return None
         found = self._index_of(value, depth - 1)
@@ -205,7 +205,7 @@ class CountedLoop:
         return None
 
     def _row(self, tensor: ir.Value, starts: Sequence[ir.Value], row: ir.Value) -> Row | None:
-        """The row along the one dimension in which it has not the tensor's extent."""
+        """The row of a tensor along the one dimension in which `row` is smaller than the tensor."""
         if numeric_shape(tensor, row) is None:
             return None
         whole, part = shape_of(tensor), shape_of(row)

@@ -1,4 +1,4 @@
-"""What can be computed behind a loop, and what the loop must write for it."""
+"""Find the values that can be computed after a loop, and those that the loop must write for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .rows import SHAPING, can_have_rows
 
 @dataclass(frozen=True)
 class Summand:
-    """What an iteration adds to a carried value.
+    """A term that each iteration adds to a carried value.
 
     Attributes:
         sign: 1, or -1 if it is subtracted.
@@ -34,7 +34,7 @@ class Summand:
 
     @property
     def is_product(self) -> bool:
-        """Whether it is a product, which can sum over the iterations too."""
+        """Whether it is a product, which can also sum over the iterations."""
         return isinstance(self.core.owner, hlo.DotGeneralOp)
 
 
@@ -65,13 +65,13 @@ class Output:
 
 @dataclass
 class Plan:
-    """What moves behind a loop.
+    """The computation that moves after a loop.
 
     Attributes:
         loop: the loop.
-        sums, outputs: the carried values that the loop no longer has.
-        stacked: the values of which it must write a row in each iteration.
-        is_reverse: whether the row of the last iteration is the first.
+        sums, outputs: the carried values that are computed after the loop instead.
+        stacked: the values of which the loop must write a row in each iteration.
+        is_reverse: whether the row of the last iteration comes first.
     """
 
     loop: CountedLoop
@@ -82,12 +82,12 @@ class Plan:
 
 
 def outputs_of(loop: CountedLoop) -> list[Output]:
-    """The outputs of which each iteration writes a row, and all iterations every row."""
+    """The outputs of a loop; all of their rows are written."""
     return [found for carry in range(len(loop.ends)) if (found := output_of(loop, carry))]
 
 
 def output_of(loop: CountedLoop, carry: int) -> Output | None:
-    """The output that a carried value is."""
+    """The carried value number `carry` as an output; None if it is none, or is unused."""
     result = loop.op.results[carry]
     if loop.is_tested(carry) or not users(result) or (found := loop.write_of(carry)) is None:
         return None
@@ -99,11 +99,11 @@ def output_of(loop: CountedLoop, carry: int) -> Output | None:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the computation of a value behind a loop begins.
+    """The values of a loop's body from which a value is computed after the loop.
 
     Attributes:
-        stacks: the values that the loop must write for it.
-        reads: the rows from outside, and the values that are written already.
+        stacks: those that the loop must write for it, a row in each iteration.
+        reads: those that are rows of tensors from outside, or are written already.
     """
 
     stacks: frozenset[ir.Value] = frozenset()
@@ -114,13 +114,13 @@ class Cut:
 
     @property
     def bytes(self) -> int:
-        """The bytes that are written in an iteration, and read behind the loop."""
+        """The bytes that are written in each iteration, and those read after the loop."""
         stacks = sum(bytes_of(value.type) for value in self.stacks)
         return 2 * stacks + sum(bytes_of(value.type) for value in self.reads)
 
 
 class Cuts:
-    """Finds the cuts for some targets of a loop."""
+    """Finds the cheapest cuts for some targets of a loop, see `Cut.bytes`."""
 
     def __init__(self, loop: CountedLoop, sums: Sequence[Sum], outputs: Sequence[Output]) -> None:
         self.loop = loop
@@ -132,7 +132,7 @@ class Cuts:
 
     @classmethod
     def movable(cls, loop: CountedLoop, sums: Sequence[Sum]) -> Cuts:
-        """The cuts for those sums whose products nothing else needs."""
+        """The cuts for the sums whose products have no other use."""
         cuts = cls(loop, sums, ())
         while len(kept := [each for each in cuts.sums if cuts._is_movable(each)]) < len(cuts.sums):
             cuts = cls(loop, kept, ())
@@ -144,14 +144,14 @@ class Cuts:
         return is_free and self.of_sum(target) is not None
 
     def _written(self) -> Iterator[tuple[ir.Value, Output]]:
-        """The values of which a row is written that stays, with their outputs."""
+        """The values that the loop writes to outputs which are not targets, with these outputs."""
         for carry in range(len(self.loop.ends)):
             if carry not in self._left and (found := output_of(self.loop, carry)):
                 yield found.update, found
                 yield found.value, found
 
     def _moved_ops(self) -> set[int]:
-        """The positions of the ops from which only targets are computed."""
+        """The positions of the ops that are used for targets only."""
         loop, moved = self.loop, set()
         ends = {loop.position.get(loop.ends[carry]) for carry in self._left}
         for at in reversed(range(len(loop.ops))):
@@ -192,7 +192,7 @@ class Cuts:
         return deeper if is_copy and deeper.bytes == here.bytes else here
 
     def of_sum(self, target: Sum) -> Cut | None:
-        """What the terms of a sum need; None if one is the same in all iterations."""
+        """The cut for all terms of a sum; None if one is the same in all iterations."""
         needed = [
             self.of(value)
             for term in target.terms
@@ -211,7 +211,7 @@ class Cuts:
         return plan
 
     def _is_reverse(self, cut: Cut) -> bool:
-        """Whether most bytes that are read lie with the row of the last iteration first."""
+        """Whether most bytes are read from tensors whose first row is of the last iteration."""
         total = 0
         for value in cut.reads:
             output = self.written.get(value)

@@ -1,8 +1,8 @@
 """Values of a loop's body, computed for all iterations at once outside of the loop.
 
-A value that has a row for each iteration is a tensor with a first dimension of that extent, in the
-order of the iterations or in reverse. An op of the body works on such tensors as `jax.vmap` would
-let it; values that are equal in all iterations stay as they are.
+A value that differs between iterations becomes a tensor with a row for each iteration along its
+first dimension, in the order of the iterations or in reverse. Ops of the body are applied to these
+tensors as by `jax.vmap`. Loop-invariant values stay as they are.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Rows:
         return value in self._rows or value in self._written
 
     def of(self, value: ir.Value) -> ir.Value:
-        """The rows of `value`; equal ones if it is the same in all iterations."""
+        """The rows of `value`; all are equal if it is loop-invariant."""
         found, has_rows = self.maybe(value)
         shape = shape_of(found)
         if has_rows:
@@ -93,7 +93,7 @@ class Rows:
         return build.broadcast(found, [self._loop.trips, *shape], range(1, len(shape) + 1))
 
     def maybe(self, value: ir.Value) -> tuple[ir.Value, bool]:
-        """The rows of `value` and True, or the value and False if no iteration changes it."""
+        """The rows of `value` and True, or the value and False if it is loop-invariant."""
         if value in self._rows:
             return self._rows[value], True
         if self._loop.is_outside(value):
@@ -116,7 +116,7 @@ class Rows:
         return found, has_rows
 
     def _read(self, row: Row) -> ir.Value:
-        """All rows that the loop reads from a tensor, each with an extent of 1 where it lies."""
+        """All rows that the loop reads from a tensor, each with its dimension of extent 1."""
         trips, shape = self._loop.trips, list(shape_of(row.tensor))
         least, most = row.index.bounds(trips)
         rows = build.slice_along(row.tensor, {row.dim: range(least, most + 1)})
@@ -144,7 +144,7 @@ def _with_rows(op: ir.OpView, operands: _Operands, trips: int) -> ir.Value:
 
 
 def _elementwise(op: ir.OpView, operands: _Operands, trips: int) -> ir.Value:
-    """Scalar operands of all iterations stay scalars, as `select` and `clamp` take them."""
+    """An elementwise op. Loop-invariant scalars stay scalars, which `select` and `clamp` accept."""
     shape = [trips, *shape_of(op.results[0])]
     given = []
     for value, has_rows in operands:

@@ -1,4 +1,4 @@
-"""Which values of a block are random numbers: what loops over integers compute, and ops behind."""
+"""Find the random numbers of a block: results of loops over integers, and of ops on these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jxc.passes._shared.recomputed import EXPENSIVE, is_computed_once
 from jxc.passes.threefry.unroll import is_short_integer_loop
 
 _SMALLER = 8
-"""How many times fewer elements a value has that is combined with random numbers at no cost."""
+"""A value with this many times fewer elements than random numbers may be combined with them."""
 
 _KEY = 2
 """The words of a key of threefry."""
@@ -33,9 +33,9 @@ class Numbers:
     """
 
     def __init__(self, ops: Sequence[ir.OpView]) -> None:
-        self._loop: dict[ir.Value, ir.Value] = {}  # the first result of the one behind a number
+        self._loop: dict[ir.Value, ir.Value] = {}  # the first result of the loop of each number
         self._free: set[ir.Value] = set()  # computed from constants, iotas and scalars
-        self._chained: list[ir.Value] = []  # loops from whose results another loop's follow
+        self._chained: list[ir.Value] = []  # loops from whose results another loop is computed
         if any(isinstance(op, hlo.WhileOp) for op in ops):
             for op in ops:
                 self._read(op)
@@ -62,7 +62,7 @@ class Numbers:
             self._free.add(result)
 
     def stored(self) -> list[ir.Value]:
-        """The values to store: of numbers that XLA would compute several times, and their keys."""
+        """The values to materialize, for numbers that XLA would compute several times."""
         numbers: dict[ir.Value, set[ir.Value]] = {}  # by loop
         for value in self._read_by_others():
             numbers.setdefault(self._loop[value], set()).add(self._narrowest(value))
@@ -80,7 +80,7 @@ class Numbers:
         return list(wanted)
 
     def _read_by_others(self) -> Iterator[ir.Value]:
-        """Yield the random numbers that an op reads whose result is none of the same loop."""
+        """Yield the random numbers that are read by ops whose results are not of the same loop."""
         for value, loop in self._loop.items():
             if not all(self._is_of(loop, user) for user in users(value)):
                 yield value
@@ -90,7 +90,7 @@ class Numbers:
         return len(results) > 0 and results[0] in self._loop and self._loop[results[0]] == loop
 
     def _waist(self, loop: ir.Value) -> list[ir.Value]:
-        """The first value that all numbers of a loop follow from, or the results of the loop."""
+        """The value from which all later numbers of a loop are computed, or the loop's results."""
         results = [value for value in loop.owner.results if is_used(value)]
         left = {value: len(users(value)) for value in results}  # uses of the numbers so far
         numbers = [value for value, first in self._loop.items() if first == loop]
@@ -105,7 +105,7 @@ class Numbers:
         return list(left) if len(left) == 1 else results
 
     def _narrowest(self, value: ir.Value) -> ir.Value:
-        """The random number with the fewest bytes of which `value` is computed and nothing else."""
+        """The random number of the fewest bytes from which alone `value` can be computed."""
         found = value
         while not isinstance(value.owner, hlo.WhileOp):
             inputs = [each for each in value.owner.operands if each not in self._free]
@@ -130,7 +130,7 @@ def _is_small(value: ir.Value, result: ir.Value) -> bool:
 
 
 def _keys_of(loop: hlo.WhileOp) -> set[ir.Value]:
-    """The keys of which the numbers of `loop` are computed, if an op computes them."""
+    """The keys from which the numbers of `loop` are computed, if an op computes them."""
     found, seen, pending = set[ir.Value](), set[ir.Value](), list(loop.operands)
     while pending:
         each = pending.pop()

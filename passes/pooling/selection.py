@@ -1,8 +1,8 @@
 """Gradients of max pooling: `select_and_scatter` as comparisons.
 
-First a number for each window: the position within it that is selected. Where windows do not
-overlap, one comparison with an iota puts each gradient into its block. Otherwise there is a select
-over the whole result for each position within the window, and their sum.
+The position within each window that is selected is computed first. If windows do not overlap, one
+comparison of it with an iota puts each gradient into its block. Otherwise there is a select over
+the whole result for each position within the window, and their sum.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jxc.rewrite import exact, reassociates, rule
 from . import geometry
 
 MOST_SELECTED = 64
-"""The most elements of a window for which comparisons are built: each has code of its own."""
+"""The most elements of a window for which comparisons are built: code grows with their number."""
 
 
 @rule(exact, priced=True)
@@ -59,11 +59,11 @@ class _Selection:
 
     axes: tuple[WindowAxis, ...]
     compare: hlo.CompareOp
-    is_swapped: bool  # whether the comparison takes the other one first
+    is_swapped: bool  # whether the comparison takes `other` first
 
 
 def _read(op: hlo.SelectAndScatterOp) -> _Selection | None:
-    """None where the rules do not apply, whatever the form."""
+    """The selection; None if neither of the rules applies to `op`."""
     if not isinstance(element_type(op.operand), geometry.TYPES) or splat_of(op.init_value) != 0:
         return None
     axes = geometry.read(op, op.operand, op.source)
@@ -155,7 +155,7 @@ def _summed(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowA
     start = build.broadcast(op.init_value, shape, [])
     terms = []
     for number, tap in enumerate(geometry.taps(axes)):
-        # The window that has its position `tap` here began so many elements before.
+        # The window whose position `tap` is here begins `tap` elements before.
         first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
         kept = {dim: range(start, start + shape[dim]) for dim, start in enumerate(first)}
         here, values = (build.slice_along(each, kept) for each in (chosen, source))

@@ -1,8 +1,8 @@
 """Windows that combine elements, as shifted slices of the padded operand.
 
-Where the order does not matter, one dimension after the other: as many ops as the extents' sum.
-Otherwise in StableHLO's order, a slice for each element of the window. Bodies of several ops are
-unrolled over the elements of the window.
+If the order does not matter, the dimensions are combined one after the other, with as many ops as
+the sum of the window's extents. Otherwise the elements are combined in StableHLO's order, with a
+slice for each element of the window. Bodies of several ops are unrolled over these elements.
 
 In StableHLO, padding has the initial value and is combined like other elements. XLA skips it. Both
 agree if the initial value is neutral or the body idempotent, and the rules require one of these for
@@ -79,7 +79,7 @@ def _added(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
 
 
 def _dilated(op: hlo.ReduceWindowOp, axes: Sequence[WindowAxis]) -> ir.Value | None:
-    """The x of which each window holds at most one element, and zeros."""
+    """The x such that each window holds at most one element of it, and zeros otherwise."""
     padded = op.inputs[0].owner
     if not isinstance(padded, hlo.PadOp) or static_shape(padded.operand) is None:
         return None
@@ -93,7 +93,7 @@ def _dilated(op: hlo.ReduceWindowOp, axes: Sequence[WindowAxis]) -> ir.Value | N
 
 
 def _offsets(padded: hlo.PadOp, axes: Sequence[WindowAxis]) -> list[int]:
-    """The start of the first window in the broadcast elements, along each dimension."""
+    """Along each dimension, the start of the first window, counted in broadcast elements."""
     lows = zip(axes, padded.edge_padding_low, strict=True)
     return [axis.window - 1 - low for axis, low in lows]
 

@@ -4,8 +4,8 @@ Attention is O = P @ V with P = softmax(S). Its gradient by S is P * (dP - sum(P
 dP = dO @ V^T. The sum over all keys equals the sum of dO * O over the features of V, of which there
 are fewer.
 
-Frameworks insert dimensions of extent 1, so that those are left out: a dimension is identified by
-its label, its position among the other dimensions of P.
+Frameworks insert dimensions of extent 1, which are ignored here: a dimension is identified by its
+label, which is its position among the larger dimensions of P.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Factors(NamedTuple):
     Attributes:
         matrix: dP, a product of matrices.
         weights: P, or exponentials.
-        scales: what is constant along the keys, and whether it is a divisor.
+        scales: values that are constant along the keys, each with whether it is a divisor.
     """
 
     matrix: hlo.DotGeneralOp
@@ -47,7 +47,7 @@ class _Attention(NamedTuple):
     Attributes:
         op: the product.
         side: which operand P is.
-        scales: by what the weights are P times, and whether it is a divisor.
+        scales: the factors by which the weights differ from P, each with whether it is a divisor.
     """
 
     op: hlo.DotGeneralOp
@@ -117,7 +117,7 @@ def _is_before(first: ir.OpView, second: ir.OpView) -> bool:
 
 
 def _labels(shape: Sequence[int]) -> list[int | None]:
-    """For each dimension its position among those of another extent than 1; None for these."""
+    """The position of each dimension among those larger than 1; None for extents of 1."""
     numbers = iter(range(len(shape)))
     return [next(numbers) if size != 1 else None for size in shape]
 
@@ -145,7 +145,7 @@ def _factors(value: ir.Value, keys: int) -> _Factors | None:
 
 
 def _matrix_of(value: ir.Value) -> hlo.DotGeneralOp | None:
-    """The product that `value` is, but for dimensions of extent 1."""
+    """The product that `value` equals up to dimensions of extent 1; None if it is none."""
     op, labels = value.owner, [size for size in shape_of(value) if size != 1]
     if isinstance(op, hlo.ReshapeOp):
         op = op.operand.owner
@@ -203,7 +203,7 @@ def _products_of(
 
 
 def _parts(op: hlo.DotGeneralOp) -> list[tuple[list[int], OperandDims]]:
-    """For each operand its free dimensions, and the meaning of the others."""
+    """For each operand its free dimensions, and the roles of the others."""
     pairs = zip(op.operands, sides_of(op), strict=True)
     return [(side.free(len(shape_of(value))), side) for value, side in pairs]
 
@@ -250,7 +250,7 @@ def _labels_before(value: ir.Value, labels: Sequence[int | None]) -> list[int | 
 def _labels_of_result(
     attention: _Attention, v: ir.Value, labels: list[int | None], keys: int
 ) -> _Labels | None:
-    """The labels in O = P @ V; None if P is multiplied with something else, or not by keys."""
+    """The labels in O = P @ V; None if V is not the other operand, or keys are not contracted."""
     op, side = attention.op, attention.side
     operand = op.operands[1 - side]
     if _untransposed(operand) != v:

@@ -1,4 +1,4 @@
-"""Chains of products, multiplied in the order that takes less."""
+"""Chains of products, multiplied in the order that needs fewer multiply-adds."""
 
 from __future__ import annotations
 

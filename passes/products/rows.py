@@ -1,4 +1,4 @@
-"""Rows that are gathered before or after a product, whichever multiplies fewer."""
+"""Rows that are gathered before or after a product, whichever needs fewer multiply-adds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Rows:
 
 
 def _rows_of(value: ir.Value) -> _Rows | None:
-    """The rows of a table that `value` is, as `table[i]` and `jnp.take(table, i, 0)` write them."""
+    """`value` as rows of a table, as `table[i]` and `jnp.take(table, i, 0)` write them, or None."""
     inside = None
     match value.owner:
         case hlo.SelectOp(pred=mask, on_true=rows, on_false=fill) if is_float(fill):
@@ -76,7 +76,7 @@ def _sides_with_table(sides: Sequence[OperandDims], i: int, rows: _Rows) -> list
 def _may_come_first(sides: Sequence[OperandDims], i: int, value: ir.Value, rows: _Rows) -> bool:
     """Whether the table of operand i, the rows `value`, can be multiplied first, and is smaller.
 
-    No indices number a dimension that is summed, or of a batch.
+    The product must have no batching dimensions, and contract only dimensions of the table.
     """
     if sides[i].batch or not set(sides[i].summed) <= set(rows.table_dims):
         return False
@@ -109,7 +109,7 @@ def _gathered_after(
     i: int,
     rows: _Rows,
 ) -> ir.Value:
-    """A product as `like`, whose operand i, rows of a table, is gathered from that of the table."""
+    """The product `like`, whose operand i is rows of a table: these are gathered afterwards."""
     shape = shape_of_product([shape_of(value) for value in operands], sides)
     first, whole = list(operands), _sides_with_table(sides, i, rows)
     first[i] = rows.op.operand
@@ -186,8 +186,7 @@ def _numbers_in_rows(
     """The dimensions of a gather `op` of a product x @ W, for the gather of the rows of x.
 
     None unless the last dimensions of x are summed, and those of W are taken whole and come last.
-    A component of the index that numbers a dimension of W, which is always 0, numbers one that is
-    summed instead.
+    An index component along a dimension of W, which is always 0, is moved to a summed dimension.
     """
     left, right = sides_of(product)
     rank, wide = len(shape_of(product.lhs)), len(right.free(len(shape_of(product.rhs))))
@@ -216,11 +215,11 @@ def _numbers_in_rows(
 
 
 class _Part(NamedTuple):
-    """Operands of a concatenation, and which rows of W they are multiplied with.
+    """Operands of a concatenation, and the rows of W with which they are multiplied.
 
     Attributes:
-        values: neighbors that stay together, or one that is rows of a table.
-        rows: that it is, if the table can be multiplied first.
+        values: adjacent operands that stay together, or one that is rows of a table.
+        rows: these rows, if the table can be multiplied first.
         cut: the indices of the summed dimension.
     """
 

@@ -1,4 +1,4 @@
-"""Products as the rules of this pass see them: which are plain, and their multiply-adds."""
+"""Conditions on products that the rules of this pass share, and their multiply-adds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FLOATS = (ir.F32Type, ir.F64Type, ir.BF16Type)
 def is_plain(op: object) -> bool:
     """Whether `op` is a product of floats of one type and static, nonzero extents.
 
-    And treats both operands alike, so that another product can take its place.
+    It also must treat both operands alike, so that another product can replace it.
     """
     if not isinstance(op, hlo.DotGeneralOp) or op.algorithm is not None:
         return False

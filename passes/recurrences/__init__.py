@@ -24,23 +24,23 @@ from .trees import Trees
 
 @module_pass
 def recurrences(module: ir.Operation, context: PassContext) -> Contract:
-    """Compute linear recurrences that are written as a tree by loops. Contract: reassociates.
+    """Replace the trees of `jax.lax.associative_scan` by loops. Contract: reassociates.
 
-    `jax.lax.associative_scan` combines pairs of elements, pairs of these, and so on, and JAX writes
-    out each level with its slices and pads. A recurrence is computed as it reads, which takes half
-    of the arithmetic, and compiles 4 to 15 times faster:
+    `associative_scan` combines pairs of elements, pairs of these, and so on, and JAX writes out
+    each level with its slices and pads. A loop over the elements needs half of the arithmetic, and
+    compiles 4 to 15 times faster. These recurrences are recognized:
 
         y[t] = a[t] y[t - 1] + b[t]         S5, LRU, Mamba and other state spaces; running averages
         products without b, sums without a
         the gradients of a and b            from y, and one loop from the last element on
 
-    The axis may be any dimension; the inputs may be batched or not, complex, in reverse. The proof
-    that a tree computes a recurrence needs no promise that the user's function is associative: both
-    are polynomials in the inputs, and have the same values at random points of a finite field. Two
-    that differ pass with a probability below 2^-64. Trees only add and multiply, so nothing
-    cancels: a NaN spreads to no other elements. The gradient of the first a, on which no result
-    depends, is 0 also where the tree multiplies 0 by an infinite a. 16-bit floats are combined in
-    f32, and long rows of f32 in f64.
+    The axis may be any dimension. The inputs may be batched, complex, or scanned in reverse. The
+    user's function need not be known to be associative: the tree and the recurrence are polynomials
+    in the inputs, which are compared at random points of a finite field. Different polynomials pass
+    this test with a probability below 2^-64. Trees only add and multiply, so nothing cancels: a NaN
+    spreads to no other elements. The gradient of the first a, on which no result depends, is 0 also
+    where the tree multiplies 0 by an infinite a. 16-bit floats are combined in f32, and long rows
+    of f32 in f64.
 
     Only for CPU: loops on GPU and TPU were not measured. Left alone: other functions, such as
     maxima and products of matrices; axes of less than 32 elements; the last axis of many long rows;

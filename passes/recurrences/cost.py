@@ -50,7 +50,7 @@ LINE = 64
 """Bytes of a cache line."""
 
 PAGE = 4096
-"""Addresses this many bytes apart, or a power of two less, share few places in the cache."""
+"""Addresses this many bytes apart, or a power of two less, map to few sets of the cache."""
 
 COLUMN_LINES = 4000
 """The most cache lines that a column may occupy if its elements are less than `LINE` bytes."""
@@ -78,6 +78,6 @@ def is_faster(sizes: tuple[int, ...], axis: int, width: int) -> bool:
 
 
 def _lines(distance: int) -> int:
-    """The places in the cache that each of many rows occupies, `distance` bytes from the next."""
+    """The cache lines to count for each of many rows that are `distance` bytes apart."""
     shared = max(min(distance & -distance, PAGE) // LINE, 1)
     return max(shared, 3) if distance > PAGE // 2 else shared

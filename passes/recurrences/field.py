@@ -1,16 +1,17 @@
-"""What a tree computes, evaluated in a finite field at random points.
+"""Evaluate a tree in a finite field at random points.
 
 The ops of a tree add and multiply, so each of its results is a polynomial in its inputs with
 integer coefficients. Two different polynomials of degree d have the same value at a random point of
 a field of p elements with a probability of at most d/p, by the lemma of Schwartz and Zippel. Here
 p is close to 2^31, and the degree of the formulas is at most twice the number of elements along the
 axis; trees of more than `DEGREE` times that number are not evaluated. So for 8000 elements, d/p is
-at most 2^-16. The dimensions other than the axis are cut to `LANES`
-positions, as the ops do the same at all of them, and a tree is evaluated `POINTS` times: each is a
-point of its own. A sum over a cut dimension is scaled by the positions that are cut.
+at most 2^-16. The dimensions other than the axis are cut to `LANES` positions, because the ops do
+the same at all of them. A tree is evaluated at `POINTS` points. A sum over a cut dimension is
+scaled by the number of positions that are cut.
 
-Coefficients that differ by p look the same. None is negative, as nothing subtracts, so the value
-where all inputs are 1 is their sum, and results for which it is not below p are not evaluated.
+Coefficients that differ by p have the same value in the field. No coefficient is negative, because
+no op subtracts, so a result has the sum of its coefficients as its value if all inputs are 1.
+Results for which that sum is not below p are not evaluated.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class NotEvaluated(Exception):
 
 
 def evaluate(trees: Trees, tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Value, np.ndarray]:
-    """The values of the roots, random, and of the exits; the last dimension is that of the points.
+    """The random values of the roots, and the values of the exits; points are the last dimension.
 
     Raises:
         NotEvaluated: an op of the tree has no meaning in the field.
@@ -71,7 +72,7 @@ def evaluate(trees: Trees, tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Val
 
 
 def cut(sizes: Sequence[int], axis: int | None) -> list[int]:
-    """The extents in the field."""
+    """The extents of a value with all dimensions but the axis cut to `LANES`."""
     return [size if dim == axis else min(size, LANES) for dim, size in enumerate(sizes)]
 
 

@@ -156,7 +156,7 @@ def _placed(
 def _placements(
     shape: Sequence[int], own: int, sizes: Sequence[int], axis: int
 ) -> Iterator[tuple[int, ...]]:
-    """The places of a value's dimensions among `sizes`, in order; the last ones first."""
+    """The ways to place a value's dimensions among `sizes`, in order; the last positions first."""
     for dims in reversed(list(combinations(range(len(sizes)), len(shape)))):
         fits = zip(dims, shape, strict=True)
         if dims[own] == axis and all(
@@ -193,7 +193,7 @@ class _Search:
         self._rates: list[int] = []
 
     def direct(self, value: ir.Value) -> tuple[Term, ...] | None:
-        """The recurrence that a result is, if it is one."""
+        """The recurrence that a result equals, or None."""
         for linear in self._linears:
             if self._begins_as(linear, value) and self._is_sum([Term(linear)], value):
                 if linear.rate is not None and linear.rate not in self._rates:
@@ -202,7 +202,7 @@ class _Search:
         return None
 
     def products(self, value: ir.Value) -> tuple[Term, ...] | None:
-        """The sum of one or two products of recurrences that a result is, if it is one."""
+        """The sum of one or two products of recurrences that a result equals, or None."""
         numbers = range(len(self._inputs))
         terms = [
             Term(Linear(rate, drive, True), Linear(rate, before, False))

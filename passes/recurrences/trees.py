@@ -5,9 +5,9 @@ half as many, and interleaves them with the elements between. A tree is the set 
 first slices of its inputs up to values that again have as many elements along the axis. The
 gradient uses values of the tree of the forward pass, so both are one tree here.
 
-The form of the ops inside is not compared with anything: `field` and `formulas` find out what a
-tree computes. The ops only move, add and multiply, so that nothing cancels: a tree
-reads the inputs that are in the polynomial of an element, and a formula reads no others.
+The ops inside a tree are not matched against a pattern: `field` and `formulas` determine what the
+tree computes. The ops only move, add and multiply, so nothing cancels: an element depends on
+exactly those inputs that occur in its polynomial, in the tree as in a formula.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ATTRIBUTES = {
     hlo.ConcatenateOp: 1,
     hlo.ReduceOp: 1,
 }
-"""The number of an op's own attributes; one with more carries a sharding, say."""
+"""The number of an op's own attributes. An op with more carries others, such as a sharding."""
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Trees:
         return self._members[value].axis
 
     def exits(self, tree: Tree) -> list[ir.Value]:
-        """The results that other ops use, and those that are inputs, as loops may read them."""
+        """The results that other ops use, or that are inputs of a tree: loops may read these."""
         inside = {result for op in tree.ops for result in op.results}
         return [
             result
@@ -159,7 +159,7 @@ class Trees:
         self._add(op, [member.tree], axis, is_moved=member.is_moved)
 
     def _is_complete(self, value: ir.Value, member: _Member) -> bool:
-        """Whether a value may be a result of its tree: slices of it begin another tree."""
+        """Whether a value may be a result of its tree, so that slices of it begin another tree."""
         if member.is_moved or member.axis is None or isinstance(value.owner, _MOVING):
             return False
         return shape_of(value)[member.axis] == self._tree(member.tree).length
@@ -224,7 +224,7 @@ def _is_zero(value: ir.Value) -> bool:
 
 
 def _is_axis(dim: int, value: ir.Value, member: _Member) -> bool:
-    """Whether a dimension is the axis, or may become it: only one of a single element may."""
+    """Whether a dimension is the axis, or may become it because its extent is 1."""
     return dim == member.axis or (member.axis is None and shape_of(value)[dim] == 1)
 
 

@@ -14,7 +14,6 @@ Only for CPU. Speed against XLA, and compile time added:
   elements are rewritten: at most 8 MiB.
 - Sums of a matrix in memory times a broadcast vector become matrix-vector products: 1.3 to 7 times
   faster from 8,192 elements on; the solver of mujoco_mjx 1.4.
-- What is summed over all elements of an [n, 2] to [n, 8] tensor is stored in memory first: 1.1 to
-  10 times faster. So are operands of weight gradients, which XLA transposes: training of
-  transformers 1.1.
+- An [n, 2] to [n, 8] tensor that is summed over all elements is materialized first: 1.1 to 10 times
+  faster. So are operands of weight gradients, which XLA transposes: training of transformers 1.1.
 """

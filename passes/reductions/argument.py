@@ -14,12 +14,12 @@ from jxc.passes._shared.reduce_body import is_neutral
 from jxc.rewrite import exact, rule
 
 MOST_COUNTED = 1 << 24
-"""Positions up to here are exact in f32."""
+"""Positions up to this one are exact in f32."""
 
 MOST_STORED = 1 << 20
-"""The most elements: XLA may store them and their positions, 4 bytes each.
+"""The most elements: XLA may materialize them and their positions, 4 bytes each.
 
-Its own argmax needs a few hundred bytes. The gate does not know the memory at the peak yet.
+XLA's own argmax needs a few hundred bytes. Prices do not include memory.
 """
 
 _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {

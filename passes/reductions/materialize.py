@@ -1,4 +1,4 @@
-"""Operands of sums that are stored in memory first, so that XLA does not fuse their computation."""
+"""Operands of sums that are materialized first, so that XLA does not fuse their computation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def dot_of_narrow_to_materialized(op: hlo.DotGeneralOp) -> ir.Value | None:
 
 
 def _materializing_pays(value: ir.Value) -> bool:
-    """Whether `value` is of few columns and computed with a constant."""
+    """Whether `value` has few columns and is computed with a constant."""
     shape = static_shape(value)
     if shape is None or not cost.materializing_pays(shape):
         return False

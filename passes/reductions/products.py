@@ -58,9 +58,9 @@ def _is_plain_sum(op: hlo.ReduceOp) -> bool:
 
 
 def _dimensions(op: hlo.ReduceOp, repeated: ir.Value) -> list[int] | None:
-    """The dimensions of the sum in which each dimension of the broadcast operand lies.
+    """For each dimension of the broadcast operand, its dimension in the summed operand.
 
-    None where a summed dimension is not among them, or the result's order is another.
+    None if a summed dimension is not among these, or the result would have another order.
     """
     match repeated.owner:
         case hlo.BroadcastInDimOp(operand=v, broadcast_dimensions=to) if (
@@ -77,7 +77,7 @@ def _dimensions(op: hlo.ReduceOp, repeated: ir.Value) -> list[int] | None:
 
 
 def _is_in_memory(value: ir.Value, op: ir.OpView) -> bool:
-    """Whether `value` is in memory before `op`: an argument, a library result, or of a loop."""
+    """Whether `value` is in memory before `op`: an argument, or a result of a library or a loop."""
     owner, block = value.owner, op.operation.block
     if isinstance(owner, ir.Block) or owner.operation.block != block:
         return True

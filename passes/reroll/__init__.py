@@ -3,8 +3,8 @@
 Tracing writes out a Python loop over layers, time steps or steps of a solver, and XLA compiles each
 iteration. The modules, in the order in which they run:
 
-    sequence    the ops of a block as numbers, and the stretches of the sequence that repeat
-    align       where in a stretch the first repetition begins
+    sequence    the ops of a block as numbers, and the runs of the sequence that repeat
+    align       where in a run the first repetition begins
     wiring      which repetitions use values in the same way, and so can be iterations of one loop
     cost        whether the loop compiles and runs faster
     inputs      the values that the loop reads, and stacks of them
@@ -84,7 +84,7 @@ def _reroll_block(
     inputs = Inputs()
     changed = False
     for run, feeds_loops in zip(runs, feeding, strict=True):
-        wiring = wiring_of(sequence, run, min_repeats)  # as earlier loops have left it
+        wiring = wiring_of(sequence, run, min_repeats)  # again, because earlier loops change it
         if wiring is None or not wiring.is_loop:
             continue
         if not if_faster or is_faster(wiring, inputs, feeds_loops):

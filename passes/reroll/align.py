@@ -1,10 +1,10 @@
-"""Where the repetitions of a run begin, so that loops carry and copy little.
+"""Choose where the repetitions of a run begin, so that loops carry and copy little.
 
-A run often begins in the middle of a layer: the first layer differs from the others in its first
-ops. The repetitions then may begin at any of several ops. They begin where the fewest bytes pass
-from one to the next. Where several places are alike, the repetitions of a gradient are those of the
-forward pass in reverse: otherwise an iteration of the gradient's loop would read values of two
-iterations, and of a layer that is not in the loop.
+A run often begins in the middle of a layer, because the first layer differs from the others in its
+first ops. The repetitions may then begin at any of several ops. They begin where the fewest bytes
+pass from one to the next. Of several such positions, the gradient takes the one at which its
+repetitions are those of the forward pass in reverse: otherwise an iteration of its loop would read
+values of two iterations, and of a layer that is not in the loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jxc.cost.flops import bytes_of
 
 from .sequence import Run, Sequence
 
-_PLACES = 8  # places tried for each run
+_PLACES = 8  # positions tried for each run
 
 
 def aligned(sequence: Sequence, runs: list[Run]) -> list[Run]:
@@ -87,7 +87,7 @@ def _uses(sequence: Sequence, earlier: Run, run: Run) -> tuple[np.ndarray, np.nd
 
 
 def _matches(earlier: Run, run: Run, made: np.ndarray, used: np.ndarray) -> int:
-    """How many uses are of iteration k of `earlier`, in iteration n - k or n + k of `run`."""
+    """The number of uses of iteration k of `earlier` in iteration n - k of `run`, or in n + k."""
     makers, users = (
         (at - each.starts[0]) // each.period for each, at in ((earlier, made), (run, used))
     )

@@ -2,8 +2,8 @@
 
 XLA:CPU fuses the ops of one time step into those of the next, and computes a value again for each
 user that reads it at another position: the time to compile and to run grows faster than the number
-of steps. A loop ends this. It copies what it carries in each iteration. Measured with XLA:CPU of
-jaxlib 0.10.2 on two busy x86 cores, O2 without and with the loop, seconds to compile and
+of steps. A loop prevents this, but copies its carried values in each iteration. Measured with
+XLA:CPU of jaxlib 0.10.2 on two busy x86 cores, O2 without and with the loop, seconds to compile and
 milliseconds to run, alternating in one process:
 
     program                                          compile         run
@@ -73,7 +73,7 @@ from .sequence import Run, Slot, runs_in
 from .wiring import Wiring
 
 MIN_OPS = 64
-"""The least number of ops that a loop leaves out: of about 1.3 ms of compile time each."""
+"""The least number of ops that a loop removes; each takes about 1.3 ms to compile."""
 
 MIN_STEPS = 8
 """The least number of iterations."""
@@ -94,10 +94,10 @@ MAX_CARRIED_BY_PRODUCTS = 1 << 22
 """The same with products, whose iterations take longer. More was not measured."""
 
 STACKED_RESULTS = 2
-"""A loop with more stacked results than this is one of a gradient."""
+"""A loop with more stacked results than this is assumed to be part of a gradient."""
 
 MOST_USES = 0.7
-"""The share of the uses of stacked results that must be in another loop."""
+"""The least share of the uses of stacked results that must be in another loop."""
 
 _MOVING = frozenset({hlo.ConcatenateOp, hlo.PadOp, hlo.SliceOp})
 """Ops that XLA fuses, and whose elements are at other positions than those of their operands."""
@@ -197,9 +197,9 @@ def _most_carried(wiring: Wiring, kinds: Collection[type]) -> int:
 
 
 def feed_loops(wirings: Sequence[Wiring | None]) -> list[bool]:
-    """Of each, whether others that may become loops have most uses of its stacked results.
+    """For each, whether most uses of its stacked results are in others that may become loops.
 
-    A gradient that stays as it is would read each row of each stack.
+    A gradient that does not become a loop would read each row of each stack.
     """
     loops = [each for each in wirings if each and _may_be_gradient(each)]
     inside = {op.operation for each in loops for row in each.rows for op in row}
@@ -221,6 +221,6 @@ def _are_inside(wiring: Wiring, inside: Collection[ir.Operation]) -> bool:
 
 
 def _stacked(wiring: Wiring) -> list[list[Slot]]:
-    """The uses of each result that the program uses of more than one iteration."""
+    """The uses of each result that the program uses from more than one iteration."""
     results = wiring.uses_outside.values()
     return [list(chain(*by_row.values())) for by_row in results if len(by_row) > 1]

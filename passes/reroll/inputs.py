@@ -1,7 +1,7 @@
 """The values that a loop reads: one for all iterations, or computed from the loop's counter.
 
-`Inputs.reader` takes the value of each iteration and builds, before the loop, what the iterations
-share. The function it returns builds the value of an iteration in the body of the loop.
+`Inputs.reader` takes the value of each iteration, and builds before the loop the ops that all
+iterations share. It returns a function that builds the value of one iteration in the loop's body.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Inputs:
         self._rows: dict[ir.Value, list[tuple[ir.Value, int]]] = {}
 
     def add_row(self, value: ir.Value, stack: ir.Value, row: int) -> None:
-        """Remember that `value` equals a row of `stack`."""
+        """Record that `value` equals a row of `stack`."""
         self._rows.setdefault(value, []).append((stack, row))
 
     def reader(self, values: Sequence[ir.Value]) -> Reader:
-        """How iteration i reads `values[i]`; all have the same type."""
+        """A reader by which iteration i reads `values[i]`; all have the same type."""
         first = values[0]
         if all(value == first for value in values):
             return lambda counter: first
@@ -109,7 +109,7 @@ def row_of(stack: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
 
 
 def number_reader(numbers: Sequence[int], element: ir.Type | None = None) -> Reader:
-    """How iteration i computes the integer `numbers[i]`, a scalar of type `element` or i32."""
+    """A reader by which iteration i computes `numbers[i]`, a scalar of type `element` or i32."""
     element = element or ir.IntegerType.get_signless(32)
     first, step = numbers[0], numbers[1] - numbers[0]
     if all(number == first + step * index for index, number in enumerate(numbers)):
@@ -140,7 +140,7 @@ def _reader_of_rows(stack: ir.Value, rows: Sequence[int]) -> Reader:
 
 
 def offsets_reader(offsets: Sequence[Sequence[int]]) -> Callable[[ir.Value], list[ir.Value]]:
-    """How iteration i computes the start indices `offsets[i]` of a slice."""
+    """A function by which iteration i computes the start indices `offsets[i]` of a slice."""
     columns = [
         number_reader(column) if len(set(column)) > 1 else column[0]
         for column in zip(*offsets, strict=True)

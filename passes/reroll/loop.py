@@ -1,4 +1,4 @@
-"""Builds the loop of repetitions, and replaces what the program uses of them."""
+"""Builds the loop of repetitions, and replaces the uses of their results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stack:
     """A buffer with the results of all iterations.
 
     Attributes:
-        result: which.
+        result: the result of each iteration.
         initial: the buffer before the loop.
         head: 1 if the first row is the carry that the result becomes in the next iteration.
     """
@@ -73,8 +73,8 @@ def _carries(
 ) -> tuple[list[Carry], dict[int, int]]:
     """The carries, and the number of the one that each carried column reads.
 
-    A value of d iterations before is carried d times. A result that only the last iteration passes
-    on to the program is carried too.
+    A value that is used d iterations later is carried d times. A result of which the program uses
+    only the last is carried too.
     """
     carries: list[Carry] = []
     carry_of: dict[int, int] = {}
@@ -101,10 +101,10 @@ def _stacks(
     uses: Mapping[Result, Mapping[int, Sequence[Slot]]],
     carries: Sequence[Carry],
 ) -> list[Stack]:
-    """The stacks of the results that the program uses of more than the last iteration.
+    """The stacks of the results that the program uses from other iterations than the last.
 
-    A gradient reads the carry of each iteration. So where the program uses the initial value of the
-    carry elsewhere, it is the first row of the stack.
+    A gradient reads the carry of each iteration. If the program uses the initial value of the carry
+    elsewhere, that is the first row of the stack.
     """
     stacks = []
     for result, by_row in uses.items():

@@ -1,8 +1,8 @@
-"""The ops of a block as a sequence of numbers, and the stretches of it that repeat.
+"""The ops of a block as a sequence of numbers, and the runs of it that repeat.
 
 Equal numbers mean the same op: name, attributes, types and regions. Ops computed from constants
-alone are not part of the sequence: JAX writes a constant where it is first used, that is in the
-first of many layers. Each op with effects gets a number of its own, so that it never repeats.
+alone are not part of the sequence: JAX writes a constant where it is first used, which is in the
+first of many layers. Each op with effects gets a number of its own, so it never repeats.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Run:
     """A stretch of the sequence in which each op equals the one a period later.
 
     Attributes:
-        start, end: the positions of its first op and behind its last one.
+        start, end: the positions of its first op and after its last one.
         period: the number of ops of a repetition; `end - start` may exceed a multiple of it.
         shift: the number of ops before the first repetition, less than a period.
     """
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def saved(self) -> int:
-        """The number of ops that a loop leaves out."""
+        """The number of ops that a loop removes."""
         return (self.count - 1) * self.period
 
     @property
@@ -67,7 +67,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Slot:
-    """An operand: of an op of the sequence, or of one in its regions that uses a value outside."""
+    """An operand of an op of the sequence, or a use of an outside value in its regions."""
 
     owner: ir.OpView
     index: int
@@ -140,7 +140,7 @@ class Numbering:
 
     def _is_pure_function(self, name: str) -> bool:
         if name not in self._pure_functions:
-            self._pure_functions[name] = False  # of a function that calls itself
+            self._pure_functions[name] = False  # holds if the function calls itself
             function = self._functions.get(name)
             self._pure_functions[name] = function is not None and all(
                 each.operation.name in (_RETURN, "func.return") or self._may_repeat(each)
@@ -212,12 +212,12 @@ def slots_of(op: ir.OpView) -> Iterator[Slot]:
 
 
 def runs_in(numbers: np.ndarray, min_repeats: int, min_ops: int) -> list[Run]:
-    """Runs that do not overlap, in order; in each stretch, the run that saves most is taken first.
+    """Runs that do not overlap, in order. The run that removes most ops is taken first.
 
     Args:
         numbers: the sequence.
         min_repeats: the least number of repetitions of a run, at least 2.
-        min_ops: the least number of ops that a loop must leave out.
+        min_ops: the least number of ops that a loop must remove.
     """
     found = []
     pending = [(0, len(numbers))]
@@ -233,7 +233,7 @@ def runs_in(numbers: np.ndarray, min_repeats: int, min_ops: int) -> list[Run]:
 
 
 def _without_overlaps(runs: list[Run]) -> list[Run]:
-    """The runs without the ops that the one before holds too; none loses a whole repetition.
+    """The runs without the ops that the run before shares; none loses a whole repetition.
 
     The last op of a forward pass may be the same as one of the gradient that follows.
     """
@@ -249,7 +249,7 @@ def _without_overlaps(runs: list[Run]) -> list[Run]:
 
 
 def _best_run(numbers: np.ndarray, min_repeats: int, min_ops: int) -> Run | None:
-    """The run that leaves out most ops; among equals, the one of the shortest period."""
+    """The run that removes most ops; among equals, the one of the shortest period."""
     best, most = None, min_ops - 1
     if len(numbers) <= min_ops:
         return None

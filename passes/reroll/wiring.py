@@ -18,12 +18,12 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from .sequence import OFFSETS, Run, Sequence, Slot, slots_of
 
 _OUTSIDE = np.iinfo(np.int64).max
-_RESULTS = 1 << 16  # more than an op has results: a source is a position times this, plus a result
+_RESULTS = 1 << 16  # a source is a position times this, plus the number of a result
 
 
 @dataclass(frozen=True)
 class Source:
-    """A result of an op of a repetition: `delay` repetitions before the one that uses it."""
+    """A result of an op, computed `delay` repetitions before the one that uses it."""
 
     op: int
     result: int
@@ -127,7 +127,7 @@ def _can_be_dynamic(op: ir.OpView) -> bool:
     if not all(_can_be_stacked(value.type) for value in (*op.operands, *op.results)):
         return False
     if len(op.attributes) != 3:
-        return False  # a sharding, say, which is of the slice
+        return False  # such as a sharding, which belongs to the slice
     if isinstance(op, hlo.SliceOp):
         return set(op.strides) <= {1}
     padding = (*op.edge_padding_low, *op.edge_padding_high)
@@ -192,7 +192,7 @@ def _rows(
 
 
 def _longest_alike(sources: np.ndarray) -> tuple[int, int]:
-    """The longest stretch of rows with the same sources."""
+    """The start and the end of the longest range of rows with the same sources."""
     best, first = (0, 0), 0
     for row in range(1, len(sources) + 1):
         if row == len(sources) or (sources[row] != sources[first]).any():
@@ -211,8 +211,8 @@ def _starts_at(
 ) -> bool:
     """Whether rows from `start` on can be iterations, if those from `first` on can.
 
-    The first rows use results of rows before the loop, or other values, where later ones use those
-    of earlier iterations.
+    Later rows use results of earlier iterations. The first rows have none: in these columns they
+    use results from before the loop, or other values.
     """
     for row in range(start, first):
         before = (sources[row] == _OUTSIDE) | (sources[row] // _RESULTS < (start - row) * period)

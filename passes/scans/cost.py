@@ -23,16 +23,16 @@ COLUMN = Rate("looped-column", "the same of a column: each is in a row of its ow
 LOG = Rate("looped-log", "one element of a row in a loop like cumlogsumexp, in ns", 3.0)
 
 SHORTEST = 16
-"""Shorter axes are left alone: one window of XLA's suffices for each element."""
+"""Shorter axes are left alone: XLA computes each element with one window."""
 
 LONGEST_SUM = 1024
-"""Longer sums of floats are computed in blocks: rounding errors of one chain add up."""
+"""Longer sums of floats are computed in blocks: rounding errors add up along a chain."""
 
 BLOCKS = (16, 32, 64, 128)
 """Extents of blocks to choose from."""
 
 ROWS_AT_ONCE = 32
-"""Rows that stay in the cache while a loop goes along their columns: the size of a group of rows.
+"""The rows in a group: they stay in the cache while a loop reads them column by column.
 
 20,000 rows of 50 ran 2 to 3 times faster than XLA, 65,536 of 64 3 to 4, 2000 of 1000 4.
 """
@@ -41,16 +41,16 @@ LINE = 64
 """Bytes of a cache line."""
 
 PAGE = 4096
-"""Addresses this many bytes apart, or a power of two less, share few places in the cache."""
+"""Addresses this many bytes apart, or a power of two less, map to few sets of the cache."""
 
 LINES_OF_A_PAGE = 3
 """Cache lines to count for a row in a page of its own: the TLB overflows before the cache."""
 
 CACHED_LINES = 2000
-"""Columns of more lines leave the cache before the next iteration reads them."""
+"""Columns of more cache lines are evicted before the next iteration reads them."""
 
 UNCACHED = 2.5
-"""How many times longer such columns take: measured 1.5 to 5."""
+"""How many times longer such columns take; 1.5 to 5 were measured."""
 
 GAIN = 1.5
 """How many times faster one loop must be by this model: it compiles 0 to 0.1 s longer."""
@@ -59,10 +59,10 @@ GAIN_OF_BLOCKS = 2.0
 """The same for several loops, which compile 0.1 to 0.3 s longer."""
 
 SIMPLER = 2.0
-"""How many times longer one loop may take than several, which compile longer."""
+"""One loop is preferred if it takes at most this many times longer than several."""
 
 LOOP = 10000.0
-"""What a loop must gain to be worth compiling, in ns."""
+"""The time that is added to that of each loop, in ns: less gain is not worth compiling it."""
 
 LEAST_WORK = 50000.0
 """Scans that take XLA fewer ns are left alone."""
@@ -156,13 +156,13 @@ def _blocked(rates: Rates, scan: Scan, block: int) -> tuple[float, tuple[int, ..
 
 
 def _grouped(rates: Rates, scan: Scan) -> float:
-    """The time of one loop for each few rows, which are copied out and back."""
+    """The time of a loop for each group of rows, which are copied out and back."""
     groups = -(-scan.outer // ROWS_AT_ONCE)
     copied = 2 * rates[ROW] * scan.outer * scan.length * scan.inner
     return groups * (_looped(rates, replace(scan, outer=ROWS_AT_ONCE)) - LOOP) + copied + 2 * LOOP
 
 
 def _lines_apart(distance: int) -> int:
-    """The cache lines that each of many rows occupies, `distance` bytes from the next."""
+    """The cache lines to count for each of many rows that are `distance` bytes apart."""
     competing = max(min(distance & -distance, PAGE) // LINE, 1)
     return max(competing, LINES_OF_A_PAGE) if distance > PAGE // 2 else competing

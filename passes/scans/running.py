@@ -124,7 +124,7 @@ def _is_plain(x: ir.Value) -> bool:
 
 
 def _must_keep_order(name: str, x: ir.Value) -> bool:
-    """Whether the order shows: a product that underflows before it overflows is NaN."""
+    """Whether order matters: a product of floats may underflow or overflow in some orders only."""
     return name == "multiply" and is_float(x)
 
 

@@ -8,8 +8,8 @@ The rules lead to a normal form, so that they do not undo each other:
 - a constant whose elements are all equal is one splat `constant`, not a broadcast of a scalar;
 - an op on constants is a constant, if every implementation gives the same bits, and if the new
   constant has no more elements than those it replaces;
-- a reduction has something to reduce; the branch that is taken is not known; a loop is not known to
-  run no or one iteration, and it carries only values that change and are used;
+- a reduction combines more than one element; a conditional has an unknown predicate; a loop is not
+  known to run no or one iteration, and it carries only values that change and are used;
 - an op that only adds or drops extents of 1 is a `reshape`, never a `transpose` or
   `broadcast_in_dim`;
 - a chain of ops of one kind is one op: reshapes, transposes, broadcasts, slices, reverses, pads

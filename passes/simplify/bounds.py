@@ -37,7 +37,7 @@ def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
         if x.high < y.low or y.high < x.low:
             return direction == "NE"
         return direction == "EQ" if x == y and x.low == x.high else None
-    # an order has the same outcome everywhere if it has at both extremes of x - y
+    # The outcome is the same for all numbers if it is at both extremes of x - y.
     least, most = OUTCOME[direction](x.low, y.high), OUTCOME[direction](x.high, y.low)
     return bool(least) if least == most else None
 

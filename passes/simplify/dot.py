@@ -182,12 +182,12 @@ def _positions(op: hlo.DotGeneralOp) -> list[dict[int, int]]:
 
 
 def _of_operand(of_result: Sequence[_T], own: Sequence[_T], positions: dict[int, int]) -> list[_T]:
-    """`own`, with what the result has for each dimension that it shares with the operand."""
+    """`own`, with the item of the result for each dimension that the operand shares with it."""
     return [of_result[positions[dim]] if dim in positions else each for dim, each in enumerate(own)]
 
 
 def _is_any_cut(op: hlo.DotGeneralOp, sizes: Sequence[Sequence[int]]) -> bool:
-    """Whether an operand of a product has another shape than `sizes`."""
+    """Whether `sizes` are smaller than the shapes of the operands of a product."""
     return [tuple(size) for size in sizes] != [shape_of(op.lhs), shape_of(op.rhs)]
 
 

@@ -2,7 +2,7 @@
 
 Not folded: transcendental functions, whose last bit differs between libraries; integer divisions by
 zero; conversions whose result StableHLO leaves to the implementation. A result that is not a splat
-is written out only if it takes the place of as many elements (`may_fold`). Splats of any
+becomes a constant only if it replaces constants of as many elements (`may_fold`). Splats of any
 size are rearranged by `rearrange`.
 """
 

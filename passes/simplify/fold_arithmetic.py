@@ -2,7 +2,7 @@
 
 Floats are computed in float64 and rounded once to their type. For add, subtract, multiply, divide
 and square roots of numbers of p bits the result is correctly rounded: float64 has at least 2p + 2
-bits for every p up to that of float32, so that its own rounding never decides the second one.
+bits for every p up to that of float32, so rounding twice gives the same result as rounding once.
 Remainders, roundings to integers, signs, maxima and minima are exact in any type that holds the
 operands. Integers are computed as Python's, then wrapped around.
 """

@@ -172,7 +172,7 @@ def start_along(op: hlo.GatherOp, layout: GatherDims, dim: int) -> ArithmeticSeq
 
 
 def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSequence | None:
-    """One component of the indices, without the dimension along which components lie."""
+    """One component of the indices, without the dimension of the components."""
     shape = shape_of(indices)
     if vector == len(shape):
         return sequence_of(indices)

@@ -1,9 +1,9 @@
-"""Rearrangements and broadcasts move behind elementwise ops, where they can meet and cancel.
+"""Rearrangements and broadcasts move after elementwise ops, where they can meet and cancel.
 
-A rearrangement is a reshape, reverse or transpose. It moves past an elementwise op if no other
-operand needs an op to undo the rearrangement: splats, other rearrangements of the same kind, and
-some broadcasts and iotas do not (`_moved_freely`). A rule must decide before it builds an op, so
-operands are first found as a `_Build`, a function that builds the operand later.
+A rearrangement is a reshape, reverse or transpose. It moves past an elementwise op if the other
+operands can be rearranged without a new op: splats, rearrangements of the same kind, and some
+broadcasts and iotas (`_moved_freely`). A rule must decide before it builds an op, so each operand
+is first represented by a `_Build`, a function that builds it later.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
 
 
 def _narrowed(value: ir.Value, widest: hlo.BroadcastInDimOp) -> _Build | None:
-    """How to build `value` in the shape of the operand of `widest`; None if it varies further."""
+    """A builder of `value` in the shape of the operand of `widest`; None if that is impossible."""
     shape = shape_of(widest.operand)
     if (constant := _as_shaped(value, shape_of(widest.result), shape)) is not None:
         return constant
@@ -79,7 +79,7 @@ def _narrowed(value: ir.Value, widest: hlo.BroadcastInDimOp) -> _Build | None:
 
 
 def _as_shaped(value: ir.Value, of: Sequence[int], shape: Sequence[int]) -> _Build | None:
-    """How to build a scalar operand of an op of shape `of`, or a splat, for an op of `shape`."""
+    """A builder of a scalar operand, or of a splat of shape `of`, for an op of shape `shape`."""
     if not shape_of(value) and of:
         return lambda: value
     if (element := splat_attr(value)) is not None:
@@ -151,7 +151,7 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
 
 
 def _has_scalar(op: ir.OpView) -> bool:
-    """Whether `op`, a select or clamp, has a scalar operand that is no constant: it cannot move."""
+    """Whether `op` is a select or clamp with a scalar operand that is not constant."""
     scalars = [value for value in op.operands if not shape_of(value)]
     return bool(shape_of(op.results[0])) and not all(splat_attr(each) for each in scalars)
 
@@ -175,7 +175,7 @@ def _is_of_ones(mover: _Moving) -> bool:
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
-    """How to build `value` after `move` without an op for the move; None if it needs one."""
+    """A builder of `value` after `move`, without an op for the move; None if it needs one."""
     if (constant := _as_shaped(value, move.before, move.after)) is not None:
         return constant
     match value.owner:

@@ -274,7 +274,7 @@ def _exact_sum(name: str, x: np.ndarray, init: np.ndarray, count: int) -> np.nda
 
 
 def _is_kept_in_place(op: hlo.ReduceWindowOp) -> bool:
-    """Whether XLA computes the op in the body of `op` with the same bits outside of a window."""
+    """Whether XLA computes the op in the body of `op` to the same bits outside of a window."""
     name, x = combiner_of(op), op.inputs[0]
     if name is None or is_complex(x):
         return False

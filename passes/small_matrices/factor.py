@@ -66,7 +66,7 @@ def _tests_success(pred: ir.Value, info: ir.Value) -> bool:
 
 
 def _factored(x: ir.Value, size: int) -> tuple[list[ir.Value], list[ir.Value]]:
-    """The columns of the factor, wrong from the diagonal upwards, and its diagonal."""
+    """The columns of the factor, valid below the diagonal only, and its diagonal."""
     columns: list[ir.Value] = []
     roots = []
     for j in range(size):
@@ -83,7 +83,7 @@ def _factored(x: ir.Value, size: int) -> tuple[list[ir.Value], list[ir.Value]]:
 
 
 def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value:
-    """One matrix of three parts. The diagonal is apart, as inf / inf would be NaN."""
+    """One matrix of three parts. The diagonal is separate, because inf / inf would be NaN."""
     shape = shape_of(below)
     kind = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(32))
     row, column = (hlo.iota(kind, len(shape) - 2 + i) for i in range(2))

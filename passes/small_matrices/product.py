@@ -67,7 +67,7 @@ def small_product_to_multiply_add(op: hlo.DotGeneralOp) -> ir.Value | None:
 
 
 def _may_pay(found: _Product, op: hlo.DotGeneralOp) -> bool:
-    """Whether a product may be faster written out: not by a vector, nor if it is summed."""
+    """Whether a product may be faster written out: not one by a vector, or that is reduced."""
     rows, columns, terms = found.rows, found.columns, prod(found.terms)
     if min(rows, columns, terms) < 2:
         return False

@@ -1,4 +1,4 @@
-"""Keys of sorts: which sorts order by one key as JAX does, and keys as integers in that order.
+"""Sorts by one key in JAX's order, and the conversion of their keys to integers of that order.
 
 The integers are computed from the bits of floats, so that denormals are not flushed.
 """

@@ -1,4 +1,4 @@
-"""A sort by one key as a plain sort of 64-bit integers: key above, position below."""
+"""A sort by one key as a plain sort of 64-bit integers: the key in front, then the position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sort_to_packed_sort(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Val
     if is_plain_already or 0 in shape:
         return None
     if not any(map(is_used, op.results)):
-        return None  # top-k has replaced all its slices
+        return None  # `slice_of_sort_to_top_k` replaces all its slices
     if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op, context.rates):
         return None
     return _PackedSort(op).results()

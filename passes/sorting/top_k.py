@@ -72,7 +72,7 @@ def slice_of_sort_to_top_k(op: hlo.SliceOp, context: PassContext) -> ir.Value | 
 def takes_all_of(op: hlo.SortOp, rates: Rates) -> bool:
     """Whether only elements at the ends of a sort are used, and top-k finds them faster.
 
-    Faster than a packed sort, which the pass writes otherwise.
+    The alternative is a packed sort.
     """
     shape = shape_of(op.inputs[0])
     if axis_of(op) != len(shape) - 1 or str(element_type(op.inputs[0])) != "f32":

@@ -38,7 +38,7 @@ def unroll_integer_loop(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     if iterations is None or not is_short_integer_loop(op):
         return None
     if is_partitioned(module_of(op)) and not is_computed_once(op.results):
-        return None  # no number of a partitioned program can be stored in jaxlib 0.10.2
+        return None  # jaxlib 0.10.2 cannot materialize values of partitioned programs
     unrolled = UnrolledLoop(op)
     for _ in range(iterations):
         unrolled.append_iteration()
@@ -79,7 +79,7 @@ def _only_counts(op: hlo.WhileOp) -> bool:
 
 _MOST_KNOWN = 16  # elements of a constant that is computed with, unless it is a splat
 _Known: TypeAlias = ir.Value | np.ndarray
-"""A value, or what it is known to be: an array of its shape, or its only element for a splat."""
+"""A value, or its elements if they are known: an array of its shape, or of rank 0 for a splat."""
 
 
 class UnrolledLoop:
@@ -138,7 +138,7 @@ def _known(value: ir.Value) -> _Known:
 
 
 def _computed(op: ir.OpView, operands: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The value of an op on constants; None for ops that loops do not use to prepare numbers."""
+    """The value of an op on constants; None for ops that are not computed here."""
     x, *others = operands
     match op:
         case hlo.SliceOp() if x.ndim:

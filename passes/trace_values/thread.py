@@ -67,7 +67,7 @@ class Tracer:
         return hlo.concatenate(parts, 0)
 
     def _ops(self, ops: Sequence[ir.OpView], counters: Sequence[ir.Value]) -> None:
-        """Trace in a block; `counters` are the numbers of the counters of the loops around it."""
+        """Trace in a block; `counters` are the counters of the loops around it."""
         for op in ops:
             number, self._count = self._count, self._count + 1
             mine = [at for at, each in enumerate(self.chosen) if each.number == number]

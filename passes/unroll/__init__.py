@@ -1,6 +1,6 @@
-"""Unroll loops of small bodies, where launches and not the work of the body take the time.
+"""Unroll loops with small bodies, whose time is that of kernel launches and not of their work.
 
-`unroll-loop` lets an iteration do the work of two or four. XLA then fuses ops of neighbouring
-iterations and launches fewer kernels. It is after the passes that move work out of loops: they do
-not recognise an unrolled loop. The results are bit for bit the same.
+`unroll-loop` lets an iteration do the work of two or four. XLA then fuses ops of adjacent
+iterations and launches fewer kernels. The pass must run after those that move work out of loops:
+they do not recognize an unrolled loop. The results are bit for bit the same.
 """

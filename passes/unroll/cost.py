@@ -1,9 +1,8 @@
-"""Cost conditions of the pass `unroll`: how many iterations of a loop to do in one.
+"""Cost conditions of the pass `unroll`: by how much to unroll a loop.
 
-Measured by the compilers' estimates for TPU v5e and the roofline for H100, jaxlib 0.10.2, on 23
-loops of 20 to 1000 iterations: recurrent cells and their gradients, hidden Markov models, ODE
-steps, samplers, conjugate gradients, k-means, stencils. Ratios above 1: the unrolled loop is
-faster.
+Estimated by the compiler for TPU v5e and by the roofline for H100, jaxlib 0.10.2, on 23 loops of 20
+to 1000 iterations: recurrent cells and their gradients, hidden Markov models, ODE steps, samplers,
+conjugate gradients, k-means, stencils. Ratios above 1 mean that the unrolled loop is faster.
 
     GPU: two iterations 1.1 to 2.0, four 1.15 to 4.0, eight 0 to 20% more than four. XLA compiled
         0.7 to 2.4 times as long with two, 0.6 to 3.5 with four.
@@ -45,30 +44,32 @@ MOST_OPS = 64
 """The most ops of a body that is copied twice."""
 
 MOST_FLOPS = 1 << 26
-"""The most flops of an iteration: from then on its launches are a small part of its time."""
+"""The most flops of an iteration: with more, launches are a small part of its time."""
 
 MOST_BYTES = 1 << 22
-"""The most bytes of a value of the body, likewise."""
+"""The most bytes of a value of the body, for the same reason."""
 
 MOST_WRITTEN = 1 << 23
 """The most bytes of all tensors of which a body writes a part, on TPU.
 
-XLA copies some of them in on-chip memory in each iteration of an unrolled loop; with up to 6 MB the
-loops gained all the same. On GPU it copies none: loops that write 26 MB gained as much as others.
+XLA copies some of them in on-chip memory in each iteration of an unrolled loop. With up to 6 MB the
+loops were faster nevertheless. On GPU it copies none: loops that write 26 MB gained as much as
+others.
 """
 
 
 LEAST_SUMMED = 128
-"""The least number of rows of one device that a product of the body sums, to leave it alone on TPU.
+"""Loops with a product that sums this many rows or more on each device stay as they are, on TPU.
 
-XLA then transposes whole tensors of which the body reads rows, in each iteration. Gradients of
-LSTMs of 64 to 128 units had 0.08 to 0.86 with 128 and 200 sequences, and a peak of up to 50. With
-16 to 96 sequences they gained 1.2 to 1.4. Those of GRUs would gain 1.3 with 128.
+If they are unrolled, XLA transposes whole tensors of which the body reads rows, in each iteration.
+Gradients of LSTMs of 64 to 128 units ran at 0.08 to 0.86 of the speed with 128 and 200 sequences,
+and took up to 50 times as much memory at the peak. With 16 to 96 sequences they ran 1.2 to 1.4
+times faster. Gradients of GRUs would run 1.3 times faster with 128.
 """
 
 
 def copies(loop: CountedLoop, context: PassContext) -> int:
-    """How many iterations of a loop to do in one; 1 to leave the loop alone."""
+    """The number of iterations of a loop to do in one; 1 to leave the loop alone."""
     if not all(is_elementwise(op) or isinstance(op, _FUSED) for op in loop.ops):
         return 1
     if context.target == "tpu" and any(_sums_rows(op, loop, context) for op in loop.ops):
@@ -80,7 +81,7 @@ def copies(loop: CountedLoop, context: PassContext) -> int:
 
 
 def _sums_rows(op: ir.OpView, loop: CountedLoop, context: PassContext) -> bool:
-    """Whether an op is a product that sums over many leading rows of operands of the body."""
+    """Whether an op is a product of two values of the body that sums over many rows."""
     match op:
         case hlo.DotGeneralOp(lhs=x, rhs=y) if not (loop.is_outside(x) or loop.is_outside(y)):
             dims = list(
@@ -100,12 +101,12 @@ def _most(target: str, loop: CountedLoop) -> int:
         return 1
     if shifts and target == "tpu" and not any(isinstance(op, hlo.DotGeneralOp) for op in ops):
         return 1
-    # On GPU one kernel for four iterations would compute the neighbours of each element repeatedly.
+    # On GPU, one kernel of four iterations would compute the neighbours of each element repeatedly.
     return 4 if work <= FEW_OPS[target] and not (shifts and target == "gpu") else 2
 
 
 def _shifts(op: ir.OpView, loop: CountedLoop) -> bool:
-    """Whether an op reads its operand's elements at other positions, as a part of a kernel."""
+    """Whether an op can be fused and reads elements at other positions than its own."""
     if isinstance(op, hlo.DynamicSliceOp):
         return not loop.is_outside(op.operand)
     return isinstance(op, _SHIFTING)

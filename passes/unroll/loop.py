@@ -83,8 +83,9 @@ def _repeat(op: hlo.WhileOp, made: hlo.WhileOp, copies: int, steps: Sequence[int
 def _count(made: hlo.WhileOp, trips: int) -> None:
     """Let a loop count its iterations with its last carried value, from 0 up.
 
-    XLA makes one counter of several and computes the others from it, the tested one too if it does
-    not count by 1 from 0. Then it does not know the trip count, and a GPU waits for each test.
+    XLA replaces several counters by one and computes the others from it. If the tested counter does
+    not count from 0 by 1, it is among these others. XLA then does not know the trip count, and the
+    GPU waits for each test.
     """
     kind = made.operands[-1].type
     test, body = made.cond.blocks[0], made.body.blocks[0]

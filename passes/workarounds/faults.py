@@ -1,8 +1,7 @@
 """The faults of XLA that jxc's levels avoid.
 
-`tests/passes/test_xla_faults.py` has a program for each. It fails if plain XLA of the installed
-jaxlib has a fault that this list lacks for it, or lacks one that the list has. `docs/promises.md`
-prints the list.
+`tests/passes/test_xla_faults.py` has a program for each, and fails if this list is wrong for plain
+XLA of the installed jaxlib. `docs/promises.md` prints the list.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 CHECKED = ("0.10.2", "0.12.0.1")
-"""The versions of jaxlib on which every fault was looked for, on CPU."""
+"""The versions of jaxlib that were tested for every fault, on CPU."""
 
 
 @dataclass(frozen=True)

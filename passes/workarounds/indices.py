@@ -1,8 +1,8 @@
 """Indices of a type that cannot hold the last start of a window.
 
-XLA computes that start in the type of the indices, where it wraps around: of the 300 starts of one
-element in 300, 299 is 43 in ui8. In range are then other updates than StableHLO specifies, and a
-`dynamic_update_slice` at a wrapped start writes outside of its operand.
+XLA computes that start in the type of the indices, where it wraps around: the last start of a
+window of one element in 300 is 299, which is 43 in ui8. XLA then treats the wrong updates as in
+range, and a `dynamic_update_slice` at a wrapped start writes outside of its operand.
 """
 
 from __future__ import annotations

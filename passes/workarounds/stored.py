@@ -1,9 +1,9 @@
-"""Products that XLA:CPU must not compute together with a reduction of them: they are stored first.
+"""Products to materialize before a reduction, because XLA:CPU must not fuse the two.
 
-A library (YNNPACK) computes a reduction, and the elementwise ops and matrix products in front of
-it. In jaxlib 0.10.2, and in 0.11.0 by reports, it crashes on some sums of products of rank 7 and 8.
-In jaxlib 0.10.2, reductions of matrix products with a few columns are wrong from 128 KiB of results
-on.
+A library (YNNPACK) computes a reduction together with the elementwise ops and matrix products
+before it. In jaxlib 0.10.2, and according to reports in 0.11.0, it crashes on some sums of products
+of rank 7 and 8. In jaxlib 0.10.2, reductions of matrix products with a few columns are wrong from
+128 KiB of results on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jxc.rewrite import exact, rule
 from .._shared.reduce_body import with_body_of
 
 FAULTY_RANK = 7
-"""The least rank of a product whose sum crashed. Rank 6 ran."""
+"""The least rank of a product whose sum crashed; rank 6 did not."""
 
 SMALL_EXTENT = 7
 """The most elements that are multiplied or reduced for one faulty result.
@@ -31,7 +31,7 @@ SMALL_EXTENT = 7
 """
 
 RIGHT_BYTES = 128 << 10
-"""So many bytes of results were right, of f32 and of f64."""
+"""Results of up to this many bytes were right, of f32 and of f64."""
 
 _MOST_VISITED = 16  # ops before the reduction
 _MOVES = hlo.BroadcastInDimOp | hlo.ReshapeOp | hlo.TransposeOp
@@ -84,7 +84,7 @@ def _of_stored(op: hlo.ReduceOp) -> ir.OpView:
 
 
 def _before(value: ir.Value) -> Iterator[ir.Value]:
-    """`value`, and what it is computed from by ops that XLA fuses into a reduction."""
+    """`value`, and the values that it is computed from by ops that XLA fuses into a reduction."""
     pending, visited = [value], 0
     while pending and visited < _MOST_VISITED:
         found, visited = pending.pop(0), visited + 1

@@ -1,10 +1,10 @@
 """Windows of one element, windows over cropped operands, and windows over dilated ones.
 
-XLA replaces a window of ones by its operand: of a scalar without the initial value, of a sum from
-0.0 with -0.0 in it. Where negative padding crops the operand, the shapes differ, and a check of XLA
-ends the process. XLA merges a `pad` that crops into the padding of the window after it, and adds
-the two. Its library for reductions ignores the dilation of an operand along dimensions in which the
-window has one element and moves by one.
+XLA replaces a window of extents of 1 by its operand. For a scalar this ignores the initial value,
+and for a sum from 0.0 it keeps -0.0. If negative padding crops the operand, the shapes differ, and
+a failed check ends the process. XLA also merges a cropping `pad` into the padding of the window
+after it by adding the two. Its library for reductions ignores the dilation of an operand along
+dimensions in which the window has one element and moves by one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .._shared.region import copy_regions
 from .._shared.signed_zero import plus_zero
 from .._shared.window import WindowAxis, axes_of_window, pad, tapped
 
-_INLINED_OPS = 16  # of a body
+_INLINED_OPS = 16  # the most ops of a body that is inlined
 
 
 class _Crop(NamedTuple):
-    """What is left of a dimension after negative padding: a range of it, and padding."""
+    """The part of a dimension that negative padding leaves: a range of it, and padding."""
 
     kept: range
     low: int
@@ -39,8 +39,8 @@ class _Crop(NamedTuple):
 def _crop(axis: WindowAxis) -> _Crop | None:
     """A slice and padding instead of negative padding; None if no element is left.
 
-    The first element that is left lies at a multiple of the dilation. The positions in front of it
-    that are left are padding.
+    The first element that is left is at a multiple of the dilation. The positions before it that
+    are left are padding.
     """
     low, high, dilation = axis.low, axis.high, axis.base_dilation
     first = max(0, -(low // dilation)) if low < 0 else 0
@@ -64,7 +64,7 @@ def _is_dilated(axes: Sequence[WindowAxis]) -> bool:
 def _with_axes(
     op: hlo.ReduceWindowOp, inputs: Sequence[ir.Value], axes: Sequence[WindowAxis]
 ) -> hlo.ReduceWindowOp:
-    """`op` of other operands, with the padding, the strides and the extents of `axes`."""
+    """`op` on other operands, with the padding, the strides and the extents of `axes`."""
     shape = [axis.out for axis in axes]
     made = hlo.ReduceWindowOp(
         [ir.RankedTensorType.get(shape, element_type(result)) for result in op.results],

@@ -1,4 +1,4 @@
-"""The step of a pipeline, and the rewrite in it, after which a module is wrong."""
+"""Find the step of a pipeline, and the rewrite in it, that makes a module wrong."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Two modules on the same arguments: run, and judged output by output.
+"""Run two modules on the same arguments, and compare each output.
 
-Under `exact` the reference interpreter runs both modules, and every bit must agree. XLA runs what
-the interpreter cannot run or would take too long for, and everything under the other contracts. XLA
-rounds where it likes, so a result through XLA is compared with the program's float64 evaluation
-(`reference`) by the bounds of `judge`.
+Under `exact` the reference interpreter runs both modules, and every bit must agree. XLA runs the
+modules that the interpreter does not support or is too slow for, and all modules under other
+contracts. XLA does not specify its rounding, so its results are compared with the float64
+evaluation of the program (`reference`) by the bounds of `judge`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .reference import (
 from .run import Interpreter, XlaProgram, keeping_nans, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From an output expected and found to a mask of the elements that differ too much."""
+"""Takes an output as expected and as found; returns a mask of the elements that differ too much."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def compare_modules(
         seed: of the arguments.
         bound: small integers are less than this.
         interpreter: where to run; the process's own when None.
-        deadline: asked before each kind of arguments; what is left out by it has a reason.
+        deadline: checked before each kind of arguments; those left out are listed with a reason.
         given: arguments to compare on as well; None for drawn ones only.
 
     Raises:
@@ -232,7 +232,7 @@ class Comparer:
         if given is not None and not _fit(given, specs):
             report.reasons[GIVEN] = "the arguments are of other types than @main takes"
             given = None
-        # Last: where the interpreter takes too long on them, it no longer runs these modules.
+        # Last, because a module that the interpreter takes too long for is not run there again.
         for kind in (drawn if specs else drawn[:1]) + [GIVEN] * (given is not None):
             if deadline is not None and deadline.is_over():
                 report.reasons[kind] = str(deadline)

@@ -152,9 +152,9 @@ def run_programs(
 ) -> Summary:
     """Run each program as it was written, and after each pipeline.
 
-    XLA runs them; the reference interpreter runs what XLA does not take as it was written. A
-    program that gives a wrong result as it was written is not held against a pipeline, unless the
-    interpreter gets it right, and gets it wrong after the pipeline.
+    XLA runs them; the reference interpreter runs programs that XLA refuses before any pass. A
+    program with a wrong result before any pass does not count against a pipeline, unless the
+    interpreter's result is right before the pipeline and wrong after it.
 
     Args:
         files: the programs; the iterable may show progress.
@@ -220,7 +220,7 @@ class _Trial:
         return self.known[text]
 
     def _rewritten(self, module: ir.Module) -> ProgramOutcome:
-        """The outcome on the engine that ran the original, or on one that ran it rightly."""
+        """The outcome on the engine that ran the original, or on one whose result was right."""
         if not self.base.by:
             return self.base
         outcome = self._rewritten_on(self.base.by, module)

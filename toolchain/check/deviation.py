@@ -21,7 +21,7 @@ from .judge import (
 from .run import widen
 
 DRAWS = 8
-"""How often the inputs are moved by one ulp before a difference is more than rounding.
+"""How many sets of moved inputs are tried before a difference counts as more than rounding.
 
 One draw says little about a program that amplifies small changes: in a training step of
 MobileNetV2, the effects of eight draws on one result were between 0.0001 and 0.02 of its scale."""

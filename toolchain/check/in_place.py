@@ -1,4 +1,4 @@
-"""Each rewrite of a pipeline, run alone on the values that reach it in the program.
+"""Run each rewrite of a pipeline alone, on the values that reach it in the program.
 
 The rounding of the ops around a rewrite hides an error of a few ulps. Here the pipeline runs once
 more with a recorder (`rewrite.recording`), which copies what a rule replaced and by what. Both

@@ -1,4 +1,4 @@
-"""Arguments to run a program on: ordinary values, and edge values that wrong rewrites mishandle."""
+"""Arguments to run a program on: ordinary values, and edge values that expose wrong rewrites."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of t
 """
 
 GIVEN = "given"
-"""The kind of arguments that the caller has, see `fill.operands_of`."""
+"""The kind of arguments that the caller provides, see `fill.operands_of`."""
 
 IN_PLACE = "in place"
 """The kind of arguments of a rewrite that is run alone: the values that reach it."""

@@ -1,10 +1,10 @@
-"""The one judge of a difference between two runs: none, rounding, or wrong.
+"""Decide whether the difference between two runs is none, rounding, or an error.
 
-`jxc verify`, the checker of rules and `jxc compile --diff-plain` all decide here, by one `MARGIN`.
-Each output comes with a `Reference`: its value without the program's rounding, and the same after
-each input moved by one ulp. (`reference` evaluates the module in float64. `deviation` has callables
-only, and takes the results of the first.) A contract of `approximates(ulps=n)` is held to n ulps
-where the program rounds only once, see `differing_beyond_ulps`.
+`jxc verify`, the checker of rules and `jxc compile --diff-plain` use it, all with one `MARGIN`.
+Each output comes with a `Reference`: its value without the program's rounding, and its value after
+each input is moved by one ulp. `reference` evaluates the module in float64. `deviation` has
+callables only, and uses the results of the first. A contract of `approximates(ulps=n)` is held to n
+ulps if the program rounds only once, see `differing_beyond_ulps`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from .inputs import finfo, is_float
 
 MARGIN = 8.0
-"""How many times the error of the first program, or the effect of one ulp of input, is rounding.
+"""How many times larger than the first program's error, or one ulp of input, rounding may be.
 
 Another order of summation moves each of many partial sums by about one ulp; one ulp of input moves
 all of them at once. Both have the same size, and this factor leaves room for chance."""
@@ -55,14 +55,14 @@ def differing_bits(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
 def differing_beyond_rounding(
     expected: np.ndarray, found: np.ndarray, reference: Reference, margin: float = MARGIN
 ) -> np.ndarray:
-    """A mask of the elements of `found` that are further from the true value than by rounding.
+    """A mask of the elements of `found` that differ from the true value by more than rounding.
 
-    The bound holds for the whole output: `margin` times the largest of three errors, that of
-    `expected`, the effect of one ulp of input, and one ulp of the largest magnitude. NaN and
-    infinity must be where they are in both `expected` and the reference. Where these two disagree
-    about it, the program overflows on the way, another order of operations may overflow elsewhere,
-    and the element is not judged. An integer may differ only where rounding decides its value: the
-    reference, or the reference one ulp away, differs from `expected` too.
+    All elements of an output have the same bound: `margin` times the largest of three errors, which
+    are the error of `expected`, the effect of one ulp of input, and one ulp of the largest
+    magnitude. An element that is NaN or infinite in both `expected` and the reference must be so in
+    `found`. If only one of them is, the program overflows on the way; another order of operations
+    may overflow elsewhere, so the element is not judged. An integer may differ only if rounding
+    decides its value: the reference, or the reference one ulp away, differs from `expected` too.
     """
     exact = reference.exact
     if expected.dtype.kind != "f":
@@ -78,11 +78,11 @@ def differing_beyond_ulps(
 ) -> np.ndarray:
     """A mask of the elements of `found` that break the contract `approximates(ulps=...)`.
 
-    Where the program rounds once, an element may be `ulps` units in the last place of its own type
-    from the float64 value: the unit is the spacing of that type at the value. A float64 output gets
-    one ulp more, the error of the reference itself. Where the program rounds more than once, other
+    If the program rounds once, an element may be `ulps` units in the last place from the float64
+    value. The unit is the spacing of the element's own type at that value. A float64 output gets
+    one ulp more, for the error of the reference itself. If the program rounds more than once, other
     roundings hide a few ulps, and the bound is that of `differing_beyond_rounding`, with `ulps` as
-    its margin where that is larger.
+    its margin if that is larger.
     """
     if expected.dtype.kind != "f" or not reference.rounds_once:
         return differing_beyond_rounding(expected, found, reference, max(MARGIN, ulps))

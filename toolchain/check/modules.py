@@ -1,4 +1,4 @@
-"""Modules made ready to run: one public function as @main, and static shapes."""
+"""Prepare modules to be run: with one public function, @main, and static shapes."""
 
 from __future__ import annotations
 

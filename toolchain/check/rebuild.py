@@ -1,9 +1,9 @@
 """Build a program again, op by op, with other sizes.
 
-Arguments and constants get the types of a `Mutation`. Each later op takes its new operands, its
-adapted attributes, and the result types that MLIR infers or `rebuild_types` computes. `jxc reduce`
-and `jxc verify` change sizes this way; `scripts/variants` also draws element types, constants,
-attributes and operands.
+Arguments and constants get the types that the mutation gives. Each other op is created with its new
+operands, adapted attributes, and the result types that MLIR infers or `rebuild_types` computes.
+`jxc reduce` and `jxc verify` change sizes this way. `scripts/variants` also draws element types,
+constants, attributes and operands.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .rebuild_types import (
 
 
 class NotValid(JxcError):
-    """A mutation makes no valid program of a program."""
+    """The mutation does not lead to a valid program."""
 
 
 def rebuild(program: ir.Module, mutation: Mutation) -> ir.Module:
     """The program changed by the mutation, verified, in the same context.
 
     Raises:
-        NotValid: the mutation makes no valid program of it.
+        NotValid: the mutation does not lead to a valid program.
     """
     with program.context, ir.Location.unknown():
         module = ir.Module.create()
@@ -99,7 +99,7 @@ class _Function:
             self.made += results
 
     def _agreeing(self, op: ir.OpView) -> list[ir.Value]:
-        """The new operands; an elementwise op gives those of adaptable shape that of the others."""
+        """The new operands; those of an elementwise op are brought to one shape where possible."""
         operands = [self.values[value] for value in op.operands]
         if not _is_elementwise(op) or len({shape_of(value) for value in operands}) == 1:
             return operands
@@ -137,7 +137,7 @@ class _Function:
 
 
 def _is_elementwise(op: ir.OpView) -> bool:
-    """Whether all operands and the result have one shape; a matrix product can look like it."""
+    """Whether all operands and the result have one shape, and the op is not a matrix product."""
     types = [value.type for value in (*op.operands, *op.results)]
     if len(op.operands) < 2 or len(op.results) != 1 or op.operation.name == "stablehlo.dot_general":
         return False
@@ -157,7 +157,7 @@ def _is_adaptable(value: ir.Value) -> bool:
 
 
 def _reshaped(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """An adaptable value, with another shape."""
+    """The value with another shape, see `_is_adaptable`."""
     kind = ranked(shape, element_type(value))
     if isinstance(value, ir.BlockArgument):
         value.set_type(kind)

@@ -1,4 +1,4 @@
-"""What changes when a program is built again, and what follows for attributes and result types.
+"""The plan by which a program is rebuilt, and the attributes and result types that follow from it.
 
 A `Mutation` gives the new type for each old one. `ADAPTED` has the ops with sizes among their
 attributes. `SHAPES` has the ops whose result types MLIR cannot infer from the new operands.
@@ -29,10 +29,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """What changes when a program is built again: here, sizes.
+    """The changes to a program that is rebuilt: other sizes.
 
-    `scripts/variants` overrides the methods that have a fixed answer here: it changes element types
-    too, and draws constants, attributes and operands at random.
+    `scripts/variants` overrides the methods that return a fixed value here: it also changes element
+    types, and draws constants, attributes and operands at random.
 
     Attributes:
         extents: new sizes by old; the others stay.
@@ -66,7 +66,7 @@ class Mutation:
         return ranked([self.static(n) for n in kind.shape], self.element(kind.element_type))
 
     def chance(self, probability: float) -> bool:
-        """Whether to draw something again."""
+        """True with this probability in `scripts/variants`; always False here."""
         return False
 
     def choose(self, options: Sequence[T]) -> T:
@@ -382,4 +382,4 @@ SHAPES: Mapping[str, Callable[[ir.OpView, Values, Attributes, Mutation], list[in
     "stablehlo.convolution": _convolution,
     "stablehlo.reduce_window": _reduce_window,
 }
-"""Ops that MLIR infers no type for, or none without their regions."""
+"""Ops whose result types MLIR cannot infer, or not without their regions."""

@@ -28,7 +28,7 @@ from .modules import main_type
 from .run import Interpreter, XlaProgram, keeping_nans
 
 PREFER_XLA_SECONDS = 0.25
-"""Above this estimate XLA evaluates a reference where it may; it compiles in about 0.1 s."""
+"""Above this estimate XLA evaluates a reference if it can; it compiles in about 0.1 s."""
 
 INTERPRETER_SECONDS = 1.0
 """Above this estimate for one run the interpreter is not tried: a check takes 30 runs or more."""
@@ -36,7 +36,8 @@ INTERPRETER_SECONDS = 1.0
 INTERPRETER_BUDGET_S = 2.5
 """Processor seconds for all runs on the interpreter in one check, unless the caller gives a time.
 
-Two runs of a program at `INTERPRETER_SECONDS` fit in: edge values, which XLA does not decide."""
+It suffices for two runs of a program at `INTERPRETER_SECONDS`: of edge values, which XLA cannot
+judge."""
 
 _START_S = 3.0  # processor seconds that starting the interpreter's process takes at most
 
@@ -53,10 +54,10 @@ _NOT_ROUNDING = MOVEMENT | {
 
 
 class RationedInterpreter(Interpreter):
-    """An interpreter with a budget for one check; XLA runs what does not fit in.
+    """An interpreter with a time budget for one check; XLA runs the modules that exceed it.
 
-    Estimates decide, so that another machine does the same. A run that takes longer is charged in
-    full, and so the last run may exceed the budget by its own time.
+    Estimates decide, so that all machines decide alike. The time that a run takes is charged in
+    full, so the last run may exceed the budget.
 
     Args:
         interpreter: runs the modules.
@@ -73,7 +74,7 @@ class RationedInterpreter(Interpreter):
     def affords(self, seconds: float, *, is_edge: bool) -> bool:
         """Whether one set of arguments may take so many seconds.
 
-        Edge values may use all that is left: XLA does not decide what is NaN or denormal.
+        Edge values may use the whole rest: XLA's results do not tell what is NaN or denormal.
         """
         return seconds <= (self.left_s if is_edge else min(self.left_s, self.share_s))
 

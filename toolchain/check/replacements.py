@@ -1,4 +1,4 @@
-"""Whether the alternatives of a replacement compute what its search computes.
+"""Check that the alternatives of a replacement compute the same as its search.
 
 The declaration gives the element types and the dimensions. Sizes are chosen for which an
 alternative's `when` is true. Both functions, and their gradients, are traced for the CPU, with

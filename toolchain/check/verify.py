@@ -1,7 +1,7 @@
-"""Whether a pipeline, or a second module, keeps a program's meaning.
+"""Check that a pipeline keeps a program's meaning, or that two modules have the same.
 
-`verify_modules` draws arguments several times and compares; `verify_pipeline` does so for a module
-before and after a pipeline, and then for the same program with each dimension at size 1 and 0.
+`verify_modules` compares on arguments that it draws several times. `verify_pipeline` does so for a
+module before and after a pipeline, and again with each dimension at size 1 and 0.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Verdict:
         function: the function's name, without the @.
         report: the comparison that found a difference, or the last one.
         draws: how many sets of arguments were compared.
-        elsewhere: how many more were, on the program with a dimension of size 1 or 0.
-        rewrites: how many rewrites were compared in their place, of how many.
-        wrong: the rule and the location of a rewrite that differs in its place; else empty.
+        elsewhere: how many more were compared on the program with a dimension of size 1 or 0.
+        rewrites: how many rewrites were run alone and compared, of how many.
+        wrong: the rule and the location of a rewrite that differs when run alone; else empty.
         program: the program of other sizes that differed, or what `wrong` replaced; None where it
             is the function itself.
         unfinished: why not all sets of arguments were compared; empty where all were.
@@ -319,7 +319,7 @@ def verify(
     """Check that a function means the same after a pipeline, on its and on generated arguments.
 
     Args:
-        fn: the function, or what `jax.jit` made of one.
+        fn: the function, jitted or not.
         args: arrays or `jax.ShapeDtypeStruct`s. The function runs on the arrays, and on generated
             ones of their shapes and dtypes.
         pipeline: a level, a textual pipeline, or passes and rules.

@@ -37,7 +37,7 @@ class XlaVerdict:
     Attributes:
         function: the function's name, without the @.
         report: the comparison, under the contract `reassociates`.
-        culprit: a sentence about the cause of the error; None where XLA is right.
+        culprit: a sentence about the cause of the error; None if XLA is right.
         disable: the XLA pass without which it is right, if there is one.
     """
 

@@ -1,1 +1,1 @@
-"""What a target's compiler made of a program: kernels, dataflow, memory, collectives."""
+"""Analyses of a compiled program: kernels, dataflow, memory, collectives."""

@@ -17,7 +17,7 @@ from ..ir.locations import primitive_of
 from ..units import show_bytes
 from .memory import Buffer, Memory
 
-_SHOWN = 3  # buffers that an advice names
+_SHOWN = 3  # buffers named in a piece of advice
 _SMALL = 0.01  # of the needed memory: smaller savings are not advised
 _GPU_SHARE = 0.75  # of a GPU's memory, what JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION is set
 _UNITS = {"": 1, "B": 1} | {unit: 1024 ** (i + 1) for i, unit in enumerate("KMGT")}

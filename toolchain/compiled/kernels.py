@@ -125,8 +125,9 @@ def cached_bytes(accesses: Sequence[Access], device: Device) -> int:
 def peak_of(device: Device, kind: str) -> float:
     """The flops per second of a device at a rate of `Flops.by_type`.
 
-    For a rate that the device does not list, that of the nearest type or of f32, and then that of
-    the name without its first word; 0.0 where no rate is known.
+    If the device does not list the rate, that of the nearest element type or of f32 is used; then
+    the same for the name without its first word, such as "function-f32" for "scalar-function-f32";
+    then the highest rate. It is 0.0 for a device without rates.
     """
     peaks = device.peak_flops
     *words, element = kind.split("-")

@@ -4,8 +4,8 @@ No shape is compiled. The collectives of the compiled program are priced again, 
 that every array stays evenly split. The array of an all-reduce, an all-gather or a reduce-scatter
 then changes in inverse proportion to the product of the other axes. What a device sends in a
 permute or an all-to-all is its own part, which stays as large. Only axes that the mesh splits are
-considered, since nothing is known of collectives along others. The time of the computation is not
-estimated: it grows where an extent does not divide.
+considered, because the program has no collectives along others. The time of the computation is not
+estimated. It grows if an extent is not divisible by its new axes.
 """
 
 from __future__ import annotations

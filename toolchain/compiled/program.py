@@ -1,4 +1,4 @@
-"""A program as the compiler of a target made it, and its measurements.
+"""A program compiled for a target, and its measurements.
 
 `compile_module` compiles in a process of its own (`backend.targets`) and keeps the result as a
 `Compiled`. Its properties read memory, kernels, collectives and totals from the optimized HLO and

@@ -173,7 +173,7 @@ def step_of(
 
 
 def _own_seconds(kernel: Kernel, device: Device) -> float:
-    """The time of all runs of a kernel; 0.0 for copies that run beside the kernels after them."""
+    """The time of all runs of a kernel; 0.0 for copies that run during the kernels after them."""
     if kernel.is_asynchronous and kernel.cycles is None:
         return 0.0
     return kernel.estimate(device) * kernel.times

@@ -16,13 +16,13 @@ from ..ir.values import shape_of
 from .rates import IS_OLD, Rate, Rates
 
 CORES = 2
-"""The cores for which rates are shipped."""
+"""The cores of the machine on which the shipped rates were measured."""
 
 CACHE = 32 * 2**20
-"""Bytes of the last cache for which rates are shipped."""
+"""Bytes of the last-level cache of the machine on which the shipped rates were measured."""
 
 PARALLEL_NS = 50_000.0
-"""Ops that are no fused kernels run on all cores if they take so long on one."""
+"""Ops outside of fused kernels run on all cores if they take longer than this on one."""
 
 VECTOR = 8
 """Windows over fewer neighboring elements are not vectorized."""
@@ -97,7 +97,7 @@ SCATTERED_ROW = Rate("scattered-row", "one scattered row of f32, in ns", 15.0)
 SCATTERED_COLUMN = Rate("scattered-column", "one element of scattered columns of f32, in ns", 8.0)
 GATHERED_ROW = Rate("gathered-row", "one gathered element of f32, in ns", 3.0)
 ITERATION = Rate(
-    "turn-of-a-loop", "an iteration of stablehlo.while that adds 16 elements, ns", 20.0
+    "while-iteration", "an iteration of stablehlo.while that adds 16 elements, ns", 20.0
 )
 CHOLESKY = Rate(
     "cholesky-of-lapack",
@@ -181,7 +181,10 @@ def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
 
 
 def is_running(window: Sequence[int], operand: Sequence[int], result: Sequence[int]) -> bool:
-    """Whether a window is as long as a dimension that it keeps: XLA computes it on levels."""
+    """Whether a window spans a whole dimension of operand and result, as that of a cumsum does.
+
+    XLA computes such windows in several steps of smaller ones.
+    """
     rows = zip(window, operand, result, strict=True)
     return any(length == size == out > 1 for length, size, out in rows)
 
@@ -207,10 +210,10 @@ def sort_ns(rates: Rates, rows: int, size: int, operands: int, is_plain: bool) -
 
     Args:
         rates: of the device.
-        rows: how many axes are sorted.
-        size: their extent.
-        operands: what is sorted by the first of them.
-        is_plain: whether the C++ library's sort of integers does it, without a comparator.
+        rows: how many lines of elements are sorted.
+        size: the elements of a line.
+        operands: how many arrays are sorted together, by the comparator of the op.
+        is_plain: whether XLA calls the C++ library's sort of integers, without a comparator.
     """
     each = rates[PLAIN_SORTED]
     if not is_plain:
@@ -221,8 +224,8 @@ def sort_ns(rates: Rates, rows: int, size: int, operands: int, is_plain: bool) -
 def top_k_ns(rates: Rates, rows: int, size: int, kept: int) -> float:
     """The time of finding the `kept` largest of `size` elements in each row, in ns.
 
-    Every element is compared with the least that is kept. In random order, `kept` and
-    `kept * log(size / kept)` of them enter the heap.
+    Every element is compared with the least one kept. In random order,
+    `kept * (1 + log(size / kept))` elements enter the heap.
     """
     entering = kept * (1 + log(max(size / kept, 1)))
     heap = entering * log2(kept + 1) * rates[TOP_KEPT]
@@ -256,7 +259,7 @@ def _matrices(op: ir.OpView, rates: Rates) -> float:
 
 
 def _library(op: hlo.CustomCallOp, rates: Rates) -> float:
-    """A call of LAPACK; the time of other libraries is not known."""
+    """The time of a call of LAPACK; 0.0 for other libraries, whose time is not known."""
     name = op.call_target_name.value
     if not name.startswith("lapack_"):
         return 0.0

@@ -19,11 +19,11 @@ from . import cpu, roofline
 from .flops import Matrices, known_flops, matrices_of
 from .rates import IS_OLD, Rates
 
-_DOT_COPY = 5.0  # XLA computes the operand in the order of the copy, element by element
-_ROW_START = 1.5  # of a short row that is added, of an op on one
-_START_NS = 10_000.0  # the threads of the library for convolutions
-_CALL_NS = 3_000.0  # a call that starts none
-_UNPACKED = 0.6  # how many of one input it computes in the time of one of 5 inputs
+_DOT_COPY = 5.0  # copying an element in the order of the copy, relative to a transpose
+_ROW_START = 1.5  # adding a row to the result, relative to an op on a short row
+_START_NS = 10_000.0  # starting the threads of the library for convolutions
+_CALL_NS = 3_000.0  # calling that library without starting threads
+_UNPACKED = 0.6  # its speed if it cannot pack inputs in fours, relative to one input a group
 
 
 def copied_operands(op: ir.OpView) -> list[int]:
@@ -34,7 +34,7 @@ def copied_operands(op: ir.OpView) -> list[int]:
 
 
 def is_tiny_product(rows: int, columns: int, terms: int) -> bool:
-    """Whether XLA calls a generic product for each matrix of a batch, its slowest way."""
+    """Whether XLA calls a generic product for each matrix of a batch, which is slowest."""
     return 4 <= terms < 8 and 4 <= max(rows, columns) < 8 and min(rows, columns) > 1
 
 
@@ -50,7 +50,10 @@ def dot_ns(op: hlo.DotGeneralOp, rates: Rates) -> float:
 
 
 def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | None:
-    """The time of a product of a vector and a matrix whose adjacent elements are not summed."""
+    """The time of a product of a vector and a matrix, in ns, if no adjacent elements are summed.
+
+    None for other products.
+    """
     batch, rows, terms, columns = matrices
     if batch > 1 or max(rows, columns) == 1 or min(rows, columns) > 1:
         return None
@@ -67,7 +70,7 @@ def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | N
 
 
 class Copy(NamedTuple):
-    """A copy of an operand, its dimensions in another order.
+    """A copy of an operand with its dimensions in another order.
 
     Attributes:
         elements: of the operand.
@@ -99,7 +102,7 @@ def copies_for_dot(op: hlo.DotGeneralOp) -> list[Copy]:
 
 
 def _lies_as_matrices(rank: int, shared: Sequence[int], added: Sequence[int]) -> bool:
-    """Whether an operand of a product is matrices one after the other."""
+    """Whether an operand of a product lies in memory as matrices one after the other."""
     order = [dim in added for dim in range(rank) if dim not in shared]
     is_split = sum(a != b for a, b in pairwise(order)) > 1
     return not is_split and sorted(shared) == list(range(len(shared)))
@@ -126,7 +129,7 @@ def _one_product(rates: Rates, matrices: Matrices) -> float:
 
 
 def _row_ns(rates: Rates, terms: int, columns: int) -> float:
-    """What each row of a narrow product takes beside its multiply-adds, in ns."""
+    """The time that each row of a narrow product takes besides its multiply-adds, in ns."""
     row: float = rates[cpu.TALL_PRODUCT] * cpu.TALL_ROW
     if not IS_OLD:
         return row * (1.3 if columns % 8 else 0.5)
@@ -211,7 +214,8 @@ class _Convolution(NamedTuple):
 def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
     """The time of a convolution, in ns.
 
-    Batch groups become a convolution of all groups with all others, of which few results are used.
+    With batch groups, XLA computes the convolution of each group with all others, and uses few of
+    the results.
     """
     conv = _Convolution.of(op)
     factor = 2.0 if cpu.kind_of(op.result) == "f64" else 1.0

@@ -28,7 +28,7 @@ class Device:
     Attributes:
         name: as a target names it, such as "h100" or "v5e".
         kind: "cpu", "gpu" or "tpu".
-        device_kind: how the name begins that JAX gives it.
+        device_kind: the beginning of the `device_kind` that JAX gives it.
         memory_bytes: of main memory, what a program may use.
         bandwidth: of main memory, bytes per second.
         peak_flops: operations per second by the rates of `hlo.work.Flops.by_type`, a multiply-add
@@ -41,7 +41,7 @@ class Device:
         cache_bandwidth: of that cache, bytes per second; 0.0 if it is not published: reports then
             count all traffic for main memory.
         network: how it reaches other devices; None if that is not known.
-        rates: by the name of a `Rate`, what an op takes as its compiler compiles it.
+        rates: the values of rates on this device, by the name of the `Rate`.
     """
 
     name: str
@@ -92,7 +92,10 @@ _USUAL = {"gpu": "h100", "tpu": "v5e"}
 
 
 def device_of(kind: str, name: str, rates: Rates) -> Device:
-    """The device of a kind that has a name: this machine's CPU, or the usual one if it has none."""
+    """The device of a kind: this machine's CPU, or the accelerator called `name`.
+
+    Without a device of that name, an H100 or a TPU v5e.
+    """
     if kind == "cpu":
         return this_cpu(rates)
     known = known_devices(kind)

@@ -218,8 +218,8 @@ def _reduce(op: OpDescription) -> int:
 def _reduce_window(op: OpDescription) -> int:
     """Elements out * (window - 1) * ops in the body.
 
-    Along a dimension that every window covers whole there is one sum: the TPU compiler writes a sum
-    that it needs at each element so.
+    A dimension that every window covers whole is counted as one sum. The TPU compiler writes sums
+    that are broadcast along the summed dimension as such windows.
     """
     operand, result = op.operands[0], op.results[0]
     outputs, taps = 1, 1

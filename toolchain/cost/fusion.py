@@ -1,8 +1,8 @@
 """Which ops of a StableHLO program XLA compiles into one kernel.
 
 `kernels_of` groups ops as XLA's fusion pass for CPU does (`cpu_instruction_fusion.cc`), and the
-other compilers about so: an op joins the kernel of each of its users if all of them take it. A
-value that is not in its users' kernels is stored.
+other compilers roughly do: an op joins the kernels of its users if all of them can take it. If not,
+its value is stored in memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _BETWEEN_REDUCTIONS = ELEMENTWISE | names("broadcast_in_dim reshape")
 """Ops that XLA:GPU computes in one kernel with reductions over the last dimension."""
 
 _EACH, _ELSEWHERE, _AGAIN = range(3)
-"""How a kernel uses the elements of a value: one for each of its own, others, or several times."""
+"""How a kernel reads a value: the element at each index, at other indices, or several times."""
 
 _SHIFTING = MOVES | names("broadcast_in_dim reverse slice transpose")
 """Ops that read an element of their operand at another index than that of the result."""
@@ -69,16 +69,16 @@ def kernels_of(
     nodes: dict[ir.OpView, Node] | None = None,
     matters: Callable[[Node], bool] | None = None,
 ) -> list[FusedKernel]:
-    """The kernels that compute `outputs` with `ops`; what these read from elsewhere is in memory.
+    """The kernels that compute `outputs` with `ops`; values from elsewhere are in memory.
 
     Args:
         ops: of one block.
-        outputs: the values that others read, results of `ops`.
-        renamed: for values that another value replaces, that value.
+        outputs: the results of `ops` that other ops read.
+        renamed: for each value that is replaced, its replacement.
         kind: of the device: "cpu", "gpu" or "tpu".
-        nodes: those of ops that were read before; the others are added.
-        matters: whether the caller reads the demand of the kernel of a root; it is empty for the
-            others, but for those that hold a reduction outside the library.
+        nodes: a cache of the nodes of ops, to which new ones are added.
+        matters: whether the caller needs the `demand` of the kernel of a root. It is left empty for
+            other kernels, except those with a reduction outside of the library.
     """
     graph = _Graph(ops, outputs, renamed or {}, kind, {} if nodes is None else nodes)
     roots = [node for node in graph.order if graph.is_launched(node)]
@@ -159,11 +159,11 @@ class _Graph:
         return list(order.values())
 
     def _around_reductions(self) -> set[ir.Value]:
-        """The ops, by their first results, that XLA computes with reductions, one result a kernel.
+        """The ops, by their first results, that XLA computes in one kernel with reductions.
 
-        XLA:CPU leaves reductions of floats to a library, with the elementwise ops around them but
-        not slices, selects and integers: these are stored before. XLA:GPU computes reductions over
-        the last dimension so, as those of softmax and layer normalization.
+        XLA:CPU leaves reductions of floats to a library, with the elementwise ops around them.
+        Slices, selects and integers are not part of these kernels. XLA:GPU fuses reductions over
+        the last dimension with the ops after them, as in softmax and layer normalization.
         """
         inside: set[ir.Value] = set()
         pending = [node for node in self.order if self._is_reduction(node)]
@@ -181,7 +181,7 @@ class _Graph:
         return inside
 
     def _is_reduction(self, node: Node) -> bool:
-        """Whether a kernel around it may go on behind it."""
+        """Whether it is a reduction whose kernel may also compute ops that read its result."""
         if self._kind == "cpu" or node.name != "reduce":
             return is_library_reduction(node)
         return len(node.results) == 1 and is_of_floats(node) and is_over_last(node)
@@ -201,14 +201,14 @@ class _Graph:
         return node.name in _OF_LIBRARY and is_large and is_of_floats(node)
 
     def _is_boolean(self, value: ir.Value) -> bool:
-        """Whether it is a converted boolean: XLA makes a `select` of a product with one."""
+        """Whether it is a converted boolean: XLA turns a product with one into a `select`."""
         owner = self._of.get(value)
         if owner is None or owner.name != "convert":
             return False
         return str(ir.RankedTensorType(owner.operands[0].type).element_type) == "i1"
 
     def _is_by_few(self, node: Node) -> bool:
-        """Whether a division is by few numbers, broadcast: XLA computes their reciprocals first."""
+        """Whether a divisor is a broadcast of few numbers: XLA computes their reciprocals first."""
         divisor = self._of.get(node.operands[1])
         if divisor is None or divisor.name != "broadcast_in_dim":
             return False
@@ -233,7 +233,7 @@ class _Graph:
         return self._root_of_all(users) is None or self._use_by(users) == _AGAIN
 
     def _is_free(self, node: Node) -> bool:
-        """Whether it is a constant, or a scalar that is broadcast."""
+        """Whether it is a constant, or a broadcast scalar constant."""
         if node.name != "broadcast_in_dim":
             return node.name in FREE
         owner = self._of.get(node.operands[0])
@@ -289,7 +289,7 @@ class _Graph:
         return self._stored[node.key] and not self._is_alias(node)
 
     def _is_alias(self, node: Node) -> bool:
-        """Whether it is a reshape of what is in memory, a layout, or a call that stores it."""
+        """Whether it computes nothing: a reshape of a value in memory, a layout, a barrier."""
         if node.name == "reshape":
             return self._is_in_memory(node.operands[0])
         if node.name == "transpose" and self._kind != "cpu":
@@ -297,7 +297,7 @@ class _Graph:
         return node.name == "optimization_barrier" or is_materialize_call(node.op)
 
     def _is_layout(self, node: Node) -> bool:
-        """Whether a transpose beside a product only says in which layout it is read or written."""
+        """Whether a transpose before or after a product only sets the layout of that operand."""
         owner = self._of.get(node.operands[0])
         users = self._users.get(node.key, ())
         if owner is not None and owner.name == "dot_general":
@@ -358,7 +358,7 @@ class _Graph:
 
 
 def _repeats(node: Node) -> bool:
-    """Whether a broadcast has elements of its operand several times."""
+    """Whether a broadcast repeats elements of its operand."""
     return node.elements > elements_of_value(node.operands[0])
 
 

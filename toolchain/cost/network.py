@@ -94,7 +94,7 @@ class Network:
 
 @dataclass(frozen=True)
 class DeviceCoordinates:
-    """Where a device is.
+    """The position of a device in the network.
 
     Attributes:
         node: the number of its node or slice.
@@ -290,7 +290,7 @@ class Fabric:
         return CollectivePrice(on_chip + self.network.start_seconds + seconds, name, links)
 
     def _box(self, chips: Sequence[tuple[int, ...]]) -> list[_Axis] | None:
-        """The axes along which chips form a box, evenly spaced; None if they do not."""
+        """The axes along which chips form a box with a constant stride; None if they do not."""
         axes = []
         for number, along in enumerate(map(sorted, map(set, zip(*chips, strict=True)))):
             if len(along) == 1:

@@ -1,8 +1,8 @@
 """How long kernels take on a GPU or TPU, as their compilers estimate it.
 
 A kernel takes the longest of its arithmetic and its traffic. Sorts, transforms and calls of
-libraries have no price there: a rewrite that removes or builds one is declined. Nor have grouped
-convolutions and the gradient of max pooling on TPU.
+libraries have no price there: a rewrite that removes or builds one is declined. On TPU, grouped
+convolutions and the gradient of max pooling have no price either.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ class OnAccelerator(Model):
         return 0.0
 
 
-_OF_TILES = 0.6  # the time of bytes in half-empty tiles, of that of others
+_OF_TILES = 0.6  # the time of a byte of padding in tiles, relative to other bytes
 _SLICE_NS = 300.0  # a slice that starts within a tile
 _INDEXED_NS = 3000.0  # a gather or scatter of v5e, without its traffic
-_INDICES_MOVED = 4  # XLA:GPU writes and reads them, joined and apart
+_INDICES_MOVED = 4  # XLA:GPU writes and reads the indices twice: one by one, and joined
 _SELECTION_KERNELS = 3  # besides the scatter: the search, the indices and the zeros
 
 

@@ -23,8 +23,8 @@ from .node import FusedKernel, Node, is_library_reduction, takes_columns
 from .price import Model, width_of
 from .rates import IS_OLD, Rates
 
-_WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of so few rows of so many elements are slow on 0.10
-_COMPUTED_WIDE = 6.0  # how many times faster they are of elements that the kernel computes
+_WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of few rows of many elements are slow on jaxlib 0.10
+_COMPUTED_WIDE = 6.0  # how many times faster such sums are if the kernel computes the elements
 
 
 class OnCpu(Model):
@@ -38,10 +38,10 @@ class OnCpu(Model):
         self._cache = device.cache_bytes if rates.measured else cpu.CACHE
 
     def with_unrolling(self, is_unrolled: bool) -> OnCpu:
-        """The same CPU if LLVM unrolls loops, and if not: with `xla_cpu_disable_loop_unrolling`.
+        """The same CPU with LLVM's loop unrolling, or with `xla_cpu_disable_loop_unrolling`.
 
-        It prices the kernels whose time that changes. Without either, each kernel is compiled in
-        the way that suits it.
+        The result prices only kernels whose time depends on that. Before this is called, each
+        kernel is assumed to be compiled in the faster of the two ways.
         """
         other = copy(self)
         other._is_unrolled = is_unrolled
@@ -106,7 +106,7 @@ class OnCpu(Model):
         return known_flops(node.op) / self._peak(node) * 1e9
 
     def _rolled_copies(self, node: Node) -> float:
-        """What copying the operands of a product takes longer without loop unrolling, in ns."""
+        """How much longer copying the operands of a product takes without unrolling, in ns."""
         more = (self._rolled("transpose") - 1) * self.rates[cpu.TRANSPOSED]
         if not more:
             return 0.0
@@ -126,7 +126,7 @@ class OnCpu(Model):
         is_scalar = is_search or (
             not is_library
             and any(
-                (takes_columns(n) and kernel.demand[n.key] >= root.elements)  # not once a row
+                (takes_columns(n) and kernel.demand[n.key] >= root.elements)
                 or (n is not root and _branches(n))
                 for n in kernel.nodes
             )
@@ -318,7 +318,7 @@ def _rolled_loops(shape: Sequence[int]) -> Loops:
 
 
 def _is_changed_by_unrolling(root: Node) -> bool:
-    """Whether the time of a kernel depends on LLVM's unrolling, or may, if it has regions."""
+    """Whether the time of a kernel may depend on LLVM's unrolling."""
     if root.name in _ROLLED or root.name in ("dot_general", "while", "if", "case"):
         return not is_library_reduction(root)
     return root.is_fused and _unrolled_loops(root.shape) != _rolled_loops(root.shape)
@@ -338,7 +338,7 @@ def _branches(node: Node) -> bool:
 
 
 def _is_wide_broadcast(node: Node) -> bool:
-    """Whether a broadcast reads another element of its operand for each of several elements."""
+    """Whether a broadcast is of more than one element."""
     return node.name == "broadcast_in_dim" and prod(shape_of(node.operands[0])) > 1
 
 

@@ -60,7 +60,7 @@ class Price(NamedTuple):
 
 
 UNKNOWN = Price(nan, 1, 0.0, 0.0)
-"""The price of a kernel of which the model knows none."""
+"""The price of a kernel that the model cannot price."""
 
 
 class Model(ABC):
@@ -119,7 +119,7 @@ class Model(ABC):
         return Price().plus(each, times)
 
     def _branches(self, node: Node) -> Price:
-        """The price of the slowest branch; numbers that are tested to be finite are."""
+        """The price of the slowest branch, or of the first one if the condition is `is_finite`."""
         prices = list(map(self.region, node.op.regions))
         test = node.operands[0].owner
         is_test = not isinstance(test, ir.Block) and test.operation.name == "stablehlo.is_finite"
@@ -157,7 +157,7 @@ _UPDATES = {"dynamic_update_slice": 1, "scatter": -1}
 
 
 def _is_overwritten(value: ir.Value) -> bool:
-    """Whether XLA updates an array in place: arguments of a function are copied before."""
+    """Whether XLA updates an array in place. It copies arguments of functions first."""
     owner = value.owner
     return not isinstance(owner, ir.Block) or owner.owner.operation.name != "func.func"
 

@@ -22,7 +22,7 @@ from ..errors import UsageError
 from ..files import from_json, parse_json
 
 IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
-"""Whether jaxlib has the older kernels of XLA:CPU, whose shipped rates differ."""
+"""Whether jaxlib is older than 0.11: some kernels of XLA:CPU have other rates there."""
 
 SHIPPED_TARGET = "cpu"
 """The only target with shipped rates."""

@@ -1,4 +1,4 @@
-"""Thresholds that several rooms share: which modules are worth a pipeline, what is worth folding.
+"""Thresholds that several rooms share: the modules worth a pipeline, the constants worth folding.
 
 The thresholds of one pass family are in its own `passes/FAMILY/cost.py`.
 """

@@ -1,9 +1,9 @@
 """Applying replacements to a module: search, check, insert.
 
-The module is searched in its normal form, and changes only if something is replaced. A search has
-two steps. The first is for a pattern of sample sizes, compares no constants, and finds the sizes.
-The second is for the pattern of exactly these sizes. The pattern with the gradient is searched for
-first, then that of the function alone.
+A module is searched in its normal form, and changes only if something is replaced. A search has two
+steps. The first looks for the pattern traced at sample sizes, without comparing constants, and
+determines the sizes of the program. The second looks for the pattern traced at these sizes. The
+pattern with the gradient is searched for first, then that of the function alone.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class _Search:
     """One pattern that is searched for.
 
     Attributes:
-        replacement: whose.
+        replacement: the replacement that declares it.
         search: the function.
-        with_gradient: whether the pattern has its gradient.
+        with_gradient: whether the pattern includes the gradient of the function.
     """
 
     replacement: Declaration
@@ -177,7 +177,7 @@ class _Run:
         return False
 
     def _miss(self, of: _Search, miss: Miss | None) -> None:
-        """Keep a miss if it says more than those before; functions before their gradients."""
+        """Keep a miss if it is closer than those before; functions rank before their gradients."""
         if miss is None:
             return
         name = of.replacement.name
@@ -226,8 +226,8 @@ class _Run:
             layout = layout_of(pattern, found, names)
             constants = _constants(of, found)
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
-            # A dimension of size 1 that is only mapped over would vanish from the pattern. It
-            # gets two other sizes, as the function may use the size as a number.
+            # A dimension of size 1 that is only mapped over would vanish from the pattern. Two
+            # other sizes are tried for it, because the function may use the size as a number.
             exact, again = pattern, found
             for factor in (2, 1) if 1 in dims.values() else (1,):
                 traced = {
@@ -289,7 +289,7 @@ class _Run:
 
 
 def _dtypes_of(module: ir.Module) -> set[Any]:
-    """The element types of a program, as numpy's: patterns of others need not be traced."""
+    """The element types of a program, as dtypes. Patterns of other types need not be traced."""
     kinds = {value.type for op in walk(module.operation) for value in (*op.operands, *op.results)}
     found = [each.element_type for each in kinds if isinstance(each, ir.RankedTensorType)]
     return {numpy_dtype(each) for each in found}
@@ -315,10 +315,10 @@ def _dimension_names(of: _Search) -> list[tuple[str | int, ...]]:
 
 
 def _constants(of: _Search, found: Found) -> dict[str, Any]:
-    """The constants of the program in the places of the samples.
+    """The constants of the program that correspond to the samples in the pattern.
 
     Raises:
-        DoesNotFit: the value in such a place is not a constant, or there is no such place.
+        DoesNotFit: a sample corresponds to no value, or to one that is not a constant.
     """
     values: dict[str, Any] = {}
     for name, given in constants_of(of.replacement, of.search).items():
@@ -336,7 +336,7 @@ _NOTHING = "no op of the program computes from the same kinds of ops as a result
 
 
 def _explained(miss: Miss) -> str:
-    """The nearest match in words."""
+    """The text of a remark about the nearest match."""
     if miss.pattern is None:
         count = "all" if miss.matched >= miss.size else f"{miss.matched} of"
         return f"{count} {miss.size} ops match, but {miss.reason}"
@@ -345,7 +345,7 @@ def _explained(miss: Miss) -> str:
 
 
 def _move(source: ir.Module, target: ir.Operation) -> None:
-    """Put the contents of a module in the place of those of another in the same context."""
+    """Replace the contents of a module by those of another module in the same context."""
     body = target.regions[0].blocks[0]
     for op in list(body.operations):
         op.operation.erase()

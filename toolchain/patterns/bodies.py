@@ -6,7 +6,7 @@ from jaxlib.mlir import ir
 
 
 class Differs(Exception):
-    """An op of the program is not what the pattern has; the message says how."""
+    """An op of the program differs from that of the pattern; the message says how."""
 
 
 def same_attributes(mine: ir.OpView, theirs: ir.OpView, except_for: str = "") -> None:
@@ -29,7 +29,7 @@ def same_bodies(mine: ir.OpView, theirs: ir.OpView) -> None:
     """Check that two ops have equal regions.
 
     Raises:
-        Differs: they have not, or a region uses values from outside.
+        Differs: their regions differ, or use values from outside.
     """
     wanted, found = (_bodies(op) for op in (mine, theirs))
     if wanted != found:

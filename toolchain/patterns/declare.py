@@ -37,8 +37,8 @@ class ConstantInput:
 
     Attributes:
         kind: `float` or `int`.
-        sample: a number that a function is unlikely to use otherwise, exact in every float type,
-            for the first search.
+        sample: a number for the first search, exact in every float type, that functions are
+            unlikely to contain.
     """
 
     kind: type
@@ -62,7 +62,7 @@ class SearchedFunction:
         function: takes the inputs by position, those in `given` left out, and then `constants`.
         given: the values of the inputs that it does not have. A function gets the constants of a
             match as attributes, and returns the value.
-        constants: numbers of the program that only this function has, by name.
+        constants: the constants that only this function takes, by name.
     """
 
     function: Callable[..., Any]
@@ -74,7 +74,7 @@ class SearchedFunction:
         return kebab(getattr(self.function, "__name__", type(self.function).__name__))
 
     def given_for(self, constants: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of the inputs that it does not have, for the constants of a match."""
+        """The values of the inputs in `given`, computed from the constants of a match."""
         match = SimpleNamespace(**constants)
         return {
             name: value(match) if callable(value) else value for name, value in self.given.items()
@@ -137,7 +137,7 @@ class Declaration:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """All that it is made of, functions and texts: results are cached by it."""
+        """The functions and texts that define it, for the keys of caches."""
         searches = tuple(
             (each.function, dict(each.given), repr(each.constants)) for each in self.searches
         )
@@ -148,7 +148,7 @@ class Declaration:
         return repr(self.inputs), repr(self.samples), searches, others
 
     def dtype_choices(self) -> Iterator[dict[str, str]]:
-        """The element type of each array input, for each choice: equal lists choose together."""
+        """Each choice of an element type for each array input; equal lists get the same type."""
         arrays = {n: each for n, each in self.inputs.items() if isinstance(each, ArrayInput)}
         lists = list(dict.fromkeys(each.dtypes for each in arrays.values()))
         for choice in product(*lists):

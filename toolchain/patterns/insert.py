@@ -45,13 +45,13 @@ class Match:
     """A pattern found in a program, with the sizes of the declared dimensions.
 
     Attributes:
-        replacement: whose pattern it is.
+        replacement: the replacement that declares the pattern.
         search: the function that was searched for.
         pattern: its pattern, at these sizes.
         found: the ops and values of the program.
         sizes: the sizes, element types and constants.
         layout: the dimensions.
-        with_gradient: whether the pattern has the gradient.
+        with_gradient: whether the pattern includes the gradient.
     """
 
     replacement: Declaration
@@ -124,8 +124,8 @@ class Insertion:
     def _is_mapped(self, argument: int, extra: Any) -> bool:
         """Whether an argument has a mapped dimension, or is broadcast along it.
 
-        An argument whose gradient is a result is broadcast, as the gradient has the dimension. One
-        argument is, if none has the dimension.
+        An argument whose gradient is a result is broadcast, because the gradient has the dimension.
+        If no argument has the dimension, one is broadcast.
         """
         if self._has(argument, extra):
             return True
@@ -363,7 +363,10 @@ def _next(name: str) -> str:
 
 
 def shared_value(match: Match) -> str | None:
-    """The use elsewhere of a value that would be computed twice; None if there is none."""
+    """A value of the match that is also used elsewhere, as text; None if there is none.
+
+    Such a value would be computed twice.
+    """
     matched = {op.results[0] for op in match.found.ops.values()}
     roots = {each[0].results[0] for each in match.found.results if each is not None}
     for value, op in match.found.ops.items():

@@ -1,8 +1,8 @@
 """The layout of a match: the size of each dimension, and how values become arguments.
 
-The dimensions of the program along which the pattern maps (`Extra`) take the places of the
-pattern's dimensions that it maps over, if the same arguments have them. Those left over are mapped
-over by `jax.vmap`, and stand in front of the others.
+A dimension of the program along which the pattern maps (`Extra`) is assigned to a mapped dimension
+of the pattern, if the same arguments have both. Extra dimensions that are left over become leading
+dimensions, which `jax.vmap` maps over.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def layout_of(pattern: Pattern, found: Found, names: Sequence[Sequence[str | int
             without an entry has no names.
 
     Raises:
-        DoesNotFit: a dimension has two sizes, or no place.
+        DoesNotFit: a dimension has two sizes, or cannot be assigned.
     """
     layout = Layout({})
     for bound, dims in zip(found.arguments, names, strict=False):
@@ -93,13 +93,13 @@ def _extras(labels: Labels) -> set[Any]:
 
 @dataclass
 class _Groups:
-    """The groups of the pattern's dimensions that are mapped over, and the program's dimensions.
+    """The groups of mapped dimensions of the pattern, and the mapped dimensions of the program.
 
     Attributes:
         extras: the dimensions of the program, in the order of the results.
         free: the groups, in the order of the results, then of the arguments.
         names: the names of each group.
-        at: the arguments and results that have a group or a dimension of the program.
+        at: for each group and each dimension of the program, the arguments and results with it.
     """
 
     extras: list[Extra]
@@ -149,7 +149,7 @@ class _Groups:
                 self.names[each.group].append(name)
 
     def assign(self, layout: Layout) -> None:
-        """Give dimensions of the program to groups: first where the same values have both."""
+        """Assign dimensions of the program to groups: first those that the same values have."""
         for where in list(dict.fromkeys(frozenset(self.at[extra]) for extra in self.extras)):
             groups = [group for group in self.free if self.at[group] == where]
             extras = [extra for extra in self.extras if self.at[extra] == where]
@@ -162,7 +162,7 @@ class _Groups:
                 self._give(extra, wider, layout)
 
     def _give(self, extra: Extra, groups: Sequence[int], layout: Layout) -> None:
-        """Give a dimension the last of `groups` that is free and has no other size."""
+        """Assign a dimension to the last of `groups` that is free and of the same size."""
         for group in reversed(groups):
             known = {layout.sizes[name] for name in self.names[group] if name in layout.sizes}
             if group not in layout.groups and not known - {extra.size}:

@@ -29,7 +29,7 @@ _MOST_STEPS = 20_000
 
 @dataclass(frozen=True)
 class Bound:
-    """What an argument or an op's result of the pattern corresponds to.
+    """The value of the program that a value of the pattern corresponds to.
 
     Attributes:
         value: the value of the program.
@@ -54,7 +54,7 @@ class Miss:
         reason: what differs.
         pattern: the location in the pattern.
         program: the location in the program.
-        rank: larger for a miss that says more.
+        rank: larger for a closer miss.
     """
 
     matched: int

@@ -153,7 +153,7 @@ def _rank(value: ir.Value) -> int:
 
 
 def _only_broadcasts(op: Any) -> bool:
-    """Whether the dimensions that `op` does not link are those that it adds or expands."""
+    """Whether `op` is a broadcast: the dimensions that it does not link are added or expanded."""
     if isinstance(op, hlo.ReshapeOp):
         groups = reshape_groups(shape_of(op.operand), shape_of(op.result))
         return all(len(sources) == len(results) == 1 for sources, results in groups)

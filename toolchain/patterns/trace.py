@@ -31,7 +31,7 @@ PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a pattern is traced for.
+    """The sizes, types and constants that a pattern is traced for.
 
     Attributes:
         dims: the size of each named dimension.
@@ -107,7 +107,7 @@ def _traced(
 
 def normalize(module: ir.Module, context: PassContext) -> None:
     """Bring a module into the form of patterns, in place."""
-    # the remarks and the actions of these passes are about no one's pipeline
+    # These passes are not part of the user's pipeline: their remarks and actions are not shown.
     with collect_remarks(), observe_rewrites(lambda *_: True):
         run_pipeline(module, make_pipeline(NORMAL_FORM), context)
 
@@ -199,7 +199,7 @@ def array_names(replacement: Declaration, search: SearchedFunction) -> list[str]
 def given_values(
     replacement: Declaration, search: SearchedFunction, sizes: Sizes
 ) -> dict[str, Any]:
-    """What an alternative gets for each input: a type, or a value."""
+    """The type or the value that an alternative receives for each input."""
     values = {**sizes.constants, **search.given_for(sizes.constants)}
     for name in array_names(replacement, search):
         values[name] = array_type(_array(replacement, name), name, sizes)

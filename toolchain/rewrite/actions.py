@@ -18,7 +18,7 @@ from ..errors import UsageError, did_you_mean
 from ..ir import format_location
 
 Observer = Callable[[str, str, ir.Location], bool]
-"""Called with a rule, the name of the op and its location; whether the rewrite is carried out."""
+"""Called with a rule, the name of the op and its location; returns whether to rewrite."""
 
 _observer: ContextVar[Observer | None] = ContextVar("jxc_rewrites", default=None)
 
@@ -50,7 +50,7 @@ class DebugCounter:
     seen: int = 0
 
     def allows(self) -> bool:
-        """Count one more application; whether it is carried out."""
+        """Count one more application, and return whether it is carried out."""
         self.seen += 1
         after = self.seen - self.skip
         return after > 0 and (self.count < 0 or after <= self.count)

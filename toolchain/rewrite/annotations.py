@@ -12,7 +12,7 @@ from ..ir.materialize import is_materialize_call
 def has_annotation(op: ir.OpView | ir.Operation) -> bool:
     """Whether `op` carries an attribute of another dialect, such as `mhlo.sharding`.
 
-    jxc's own attributes and those that only say how an op is called do not count.
+    jxc's own attributes do not count, nor do those that JAX writes on every call through its FFI.
     """
     foreign = [name for name in op.attributes if "." in name and not name.startswith("jxc.")]
     return bool(foreign) and not _is_plain_call(op, foreign) and not is_materialize_call(op)
@@ -24,7 +24,7 @@ _CALL_OPTIONS = {"mhlo.backend_config", "mhlo.frontend_attributes", "sdy.shardin
 def _is_plain_call(op: ir.OpView | ir.Operation, foreign: Sequence[str]) -> bool:
     """Whether `foreign` are the attributes that JAX writes on every call through its FFI.
 
-    They hold the callee's options and how XLA may split the call over devices.
+    They hold the options of the callee and the rule by which Shardy splits the call over devices.
     """
     if op.operation.name != "stablehlo.custom_call" or not _CALL_OPTIONS.issuperset(foreign):
         return False

@@ -2,8 +2,9 @@
 
 The ops that a rewrite removes and the ops that it builds are copied into two small functions, whose
 arguments and results have the shardings of the program's values. Shardy's propagation and its
-explicit collectives then show what each function sends between devices. XLA's partitioner makes its
-own choices, but these sort rewrites well: `tests/passes/test_partitioned.py` compares with XLA.
+explicit collectives then show what each function sends between devices. XLA's partitioner decides
+for itself, but mostly agrees on which rewrites add communication:
+`tests/passes/test_partitioned.py` compares with XLA.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Guard:
         boundary = {*before.inputs, *after.inputs, *op.results}
         inner = [result for each in before.ops for result in each.results]
         if any(map(known.is_partial, [*boundary, *inner])):
-            return False  # XLA does not turn a value into the partial sums that a user wants
+            return False  # XLA cannot split a value into the partial sums that a user reads
         if not any(map(known.is_split, boundary)):
             return True
         if _keeps_dimensions(op, built):
@@ -75,7 +76,7 @@ class Guard:
         return self._compare(op, before, after, known)
 
     def parts(self, value: ir.Value, dim: int) -> int:
-        """Into how many parts the devices split a dimension of a value; 1 if it is not known."""
+        """The number of parts into which a dimension of a value is split; 1 if it is not known."""
         if not self._has_shardings or self._shardings is None:
             return 1
         split = self._shardings.split(value)
@@ -109,10 +110,10 @@ class Guard:
 
 
 def _fixes_index(op: ir.OpView, built: Sequence[ir.OpView], known: Shardings) -> bool:
-    """Whether a rewrite makes constants that are a part of an index into a split value.
+    """Whether a rewrite makes an index into a split value constant.
 
-    XLA makes a slice of a gather at a constant index, and the devices exchange its parts. For a
-    gather each device reads its own part, and the results are added up.
+    XLA turns a gather at a constant index into a slice, for which devices exchange elements. In a
+    gather, each device reads its own part and the results are summed.
     """
     if not all(map(is_constant_like, built)):
         return False
@@ -123,7 +124,7 @@ def _fixes_index(op: ir.OpView, built: Sequence[ir.OpView], known: Shardings) ->
 
 
 def _forget(built: Sequence[ir.OpView], known: Shardings) -> None:
-    """Values that are built anew may have the addresses of erased ones."""
+    """Remove the shardings of erased values whose addresses the new values have."""
     for op in built:
         for each in [op, *(walk(op) if has_regions(op) else ())]:
             blocks = [block for region in each.regions for block in region.blocks]
@@ -152,7 +153,7 @@ _ALSO_ELEMENTWISE = (hlo.BitcastConvertOp, hlo.OptimizationBarrierOp)  # of one 
 
 
 def _keeps_dimensions(op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
-    """Whether the op and all that is built work on each element alone."""
+    """Whether the op is elementwise, and each new op a constant or elementwise on its shape."""
     shape = _shape(op.results[0])
 
     def is_alike(each: ir.OpView) -> bool:

@@ -16,9 +16,9 @@ _FREE = (hlo.ConstantOp, hlo.IotaOp)
 
 
 class Cone:
-    """Ops that compute `results`, and the values that they read.
+    """The ops that compute `results`, producers first, and the `inputs` that they read.
 
-    Constants that they read belong to them.
+    These are the given ops, and constants that they read.
     """
 
     def __init__(self, ops: Sequence[ir.OpView], results: Any) -> None:
@@ -47,7 +47,7 @@ class Cone:
 
 
 def is_constant_like(op: ir.OpView) -> bool:
-    """Whether each device makes its own part of the results of `op`: it is made of constants."""
+    """Whether `op` is a constant, an iota or a broadcast constant: it needs no communication."""
     if isinstance(op, hlo.BroadcastInDimOp):
         return isinstance(op.operand.owner, hlo.ConstantOp)
     return isinstance(op, _FREE)
@@ -67,9 +67,9 @@ def read_by(op: ir.OpView) -> list[ir.Value]:
 
 
 def clone_with(op: ir.OpView, copies: Mapping[ir.Value, ir.Value]) -> ir.OpView:
-    """A copy of an op at the insertion point, which reads `copies` in place of their originals.
+    """A copy of an op at the insertion point, with operands replaced by their `copies`.
 
-    The ops in its regions do too.
+    The operands of the ops in its regions are replaced too.
     """
     twin: ir.OpView = op.operation.clone()
     for each in [twin, *walk(twin)] if has_regions(op) else [twin]:
@@ -100,9 +100,9 @@ _MOST_USERS = 64
 
 
 def users_of_function(op: ir.OpView) -> set[ir.OpView]:
-    """The users of the results of `op`, and of what elementwise ops and rearrangements make of it.
+    """The users of the results of `op`, transitively through elementwise and rearranging ops.
 
-    At most some `_MOST_USERS`.
+    The search stops after `_MOST_USERS`.
     """
     found: set[ir.OpView] = set()
     pending = list(op.results)

@@ -1,7 +1,8 @@
-"""What one device does in a function with explicit collectives: what it sends, what it computes.
+"""The communication and the computation of one device in a function with explicit collectives.
 
-The collectives are those of Shardy. Further communication is that of ops along split dimensions,
-for which Shardy has no collectives: slices, pads, convolutions; and of ops that XLA does not split.
+Besides Shardy's collectives, two kinds of communication are counted that Shardy does not make
+explicit. Slices, pads and convolutions along split dimensions exchange elements with neighbouring
+devices. XLA gathers the operands of ops that it cannot partition.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _SENT = {
     "sdy.all_to_all": 1.0,
     "sdy.collective_permute": 1.0,
 }
-"""How often each collective sends its data, by a ring algorithm over many devices."""
+"""Bytes sent per byte of data, by a ring algorithm over many devices."""
 
 _RULE = "sdy.sharding_rule"
 _TERMINATORS = {"func.return", "stablehlo.return"}
-_MORE_WORK = 1.1  # of one device, as a multiple of the work before
+_MORE_WORK = 1.1  # how many times larger the part of the work on one device may become
 
 
 @dataclass
@@ -42,13 +43,14 @@ class DeviceWork:
     Attributes:
         count: the number of collectives that run.
         sent: the bytes that they send.
-        choices: further bytes, where the partitioner has a choice: an op, the fewest and the most.
-        looped: the bytes and the number of runs of each all-reduce in a loop, which XLA may move
-            behind the loop.
+        choices: collectives that the partitioner may implement in two ways: the name of the op that
+            needs it, the fewest and the most bytes.
+        looped: the bytes and the number of runs of each all-reduce in a loop. XLA may move it out
+            of the loop.
         shifts: the ops whose devices exchange parts of an operand with their neighbours: a slice,
             a pad or a convolution along a dimension that is split.
         made: the bytes of the results of ops on split values, on one device.
-        whole: the same on all devices.
+        whole: the bytes of the same results if they were not split.
     """
 
     count: float = 0.0
@@ -60,13 +62,13 @@ class DeviceWork:
     whole: float = 0.0
 
     def allows(self, other: DeviceWork) -> bool:
-        """Whether `other` may take the place of this: it sends no more, and splits its work."""
+        """Whether `other` may replace this: it sends no more, and its work is as evenly split."""
         least = self.sent + sum(low for _, low, _ in self.choices.elements())
         most = other.sent + sum(high for _, _, high in other.choices.elements())
         if self.choices == other.choices:
             least, most = self.sent, other.sent
         count, others = self.count, other.count
-        if self.looped != other.looped:  # XLA may move those of this, and not those of `other`
+        if self.looped != other.looped:  # the worst case: XLA moves only those of `self`
             least += sum(sent for sent, _ in self.looped.elements())
             most += sum(sent * times for sent, times in other.looped.elements())
             count += self.looped.total()
@@ -112,9 +114,9 @@ class _Count:
         return found
 
     def _is_refused(self, op: hlo.PadOp) -> bool:
-        """Whether XLA would fail on a pad: between the elements, along a dimension that is split.
+        """Whether XLA fails to compile a pad: it has interior padding along a split dimension.
 
-        Its verifier then finds operands of different shapes (jaxlib 0.10.2 and 0.12).
+        XLA's verifier then reports operands of different shapes (jaxlib 0.10.2 and 0.12).
         """
         sliced = [use.owner for use in op.result.uses if _name(use.owner) == "sdy.all_slice"]
         splits = [split_of(next(result_shardings(op)), self._meshes)]
@@ -138,7 +140,7 @@ class _Count:
         ways = {sent}
         producer = op.operands[0].owner
         if op.operation.name == "sdy.all_reduce" and not isinstance(producer, ir.Block):
-            # The partitioner may also gather the operand that is split, where the other is whole.
+            # If only some operands are split, the partitioner may gather those instead.
             split = [v for v in producer.operands if _name(v.owner) != "sdy.all_slice"]
             if len(split) < len(producer.operands):
                 ways.add(sum(bytes_of(value.type) for value in split))
@@ -182,9 +184,9 @@ def _name(owner: ir.OpView | ir.Block) -> str:
 
 
 def _gathered(op: ir.OpView) -> list[ir.Value]:
-    """The operands that XLA gathers if they are split, or results of which each device gets all.
+    """The values of an op that XLA cannot partition, each of which it gathers if it is split.
 
-    XLA cannot partition the op.
+    These are its operands, or the results of an `if`.
     """
     if isinstance(op, hlo.IfOp):
         return list(terminator(op.regions[0].blocks[0]).operands)
@@ -196,7 +198,7 @@ def _gathered(op: ir.OpView) -> list[ir.Value]:
 
 
 def _shift(op: ir.OpView, meshes: Meshes) -> str:
-    """How an op shifts elements along the dimensions that are split; empty if it does not."""
+    """A text that describes how an op shifts elements along split dimensions; empty if not."""
     rule = sdy.OpShardingRuleAttr(op.attributes[_RULE])
     shifting = set(rule.permutation_factors)
     if not shifting:

@@ -44,8 +44,7 @@ def apply_rules(
             was not promised, are skipped.
         context: passed to the rules that have a parameter for it.
         max_num_rewrites: stop without an error after this many rewrites; no limit when negative.
-        tables: where to find and to keep what depends on the rules and the context alone, for
-            further runs of the same rules.
+        tables: a cache of `RulesByOp`, for further runs of the same rules.
 
     Returns:
         The counts of each rule, in order.
@@ -97,7 +96,7 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
 
 
 def selection_options(noun: str) -> dict[str, Option]:
-    """The options of a pass made of rules, or of what `noun` says, by name."""
+    """The options of a pass made of rules, by name; `noun` is what the help calls these."""
     options = [
         Option("disable-patterns", str, "", f"{noun}s to leave out, separated by commas"),
         Option("enable-patterns", str, "", f"the only {noun}s to try, separated by commas"),
@@ -109,7 +108,7 @@ def selection_options(noun: str) -> dict[str, Option]:
 def select(
     name: str, rules: Sequence[_Named], enabled: str, disabled: str, noun: str = "rule"
 ) -> list[_Named]:
-    """The rules of the pass `name` that `enable-patterns` and `disable-patterns` leave.
+    """The rules of the pass `name` that `enable-patterns` and `disable-patterns` select.
 
     Raises:
         UsageError: the pass has no rule of a given name.
@@ -125,7 +124,7 @@ def select(
 
 
 def _names(text: str, known: Sequence[str]) -> set[str]:
-    """The names in a list separated by commas, former names replaced."""
+    """The names in a list separated by commas, with former names replaced by current ones."""
     names = {name.strip() for name in text.split(",") if name.strip()}
     return {name if name in known else current_name(name) for name in names}
 

@@ -70,11 +70,11 @@ def equation(
 ) -> Callable[[Callable[[], None]], Rule]:
     """Turn a function without a body into a `Rule`: its docstring states equations.
 
-    The first line of the docstring has one or several, separated by commas, and may end with other
-    text after a comma or a colon. A letter is any value, a number a splat constant of it; `ones` is
-    one with all bits set, `least` and `greatest` are those of the type. The two operands of a
-    commutative op match in both orders. A letter that occurs twice is the same value. On floats, 0
-    is 0.0 and -0 is -0.0. All ops are elementwise.
+    The first line of the docstring has one or more equations, separated by commas. Other text may
+    follow after a comma or a colon. A letter stands for any value; if it occurs twice, for the same
+    value. A number stands for a splat constant. So do `ones`, with all bits set, and `least` and
+    `greatest`, the extremes of the type. On floats, 0 is 0.0 and -0 is -0.0. The two operands of a
+    commutative op match in both orders. All ops are elementwise.
 
         @jxc.equation(jxc.exact, on=is_integer)
         def add_of_difference() -> None:
@@ -154,10 +154,10 @@ class _Row:
 
     Attributes:
         root: the kind of op on its left side.
-        match: returns the values of its letters, for each way in which an op is its left side.
-        build: returns its right side.
-        producers: the kinds of ops of which one produces an operand; empty if any may.
-        constants: of which one is an operand; empty if none must be.
+        match: yields the values of its letters, for each way in which an op matches the left side.
+        build: builds the right side.
+        producers: the kinds of ops of which one must produce an operand; empty for any.
+        constants: the constants of which one must be an operand; empty for any operands.
     """
 
     root: Any
@@ -188,10 +188,10 @@ class _Row:
 
 
 def _op_of(tree: ast.expr) -> tuple[Any, list[ast.expr]]:
-    """The kind of op that a part of an equation is, and its operands.
+    """The kind of op that an expression denotes, and its operands.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the expression is neither an operator nor the call of a function.
     """
     if isinstance(tree, ast.BinOp | ast.UnaryOp) and type(tree.op) in _OPERATORS:
         both = [tree.left, tree.right] if isinstance(tree, ast.BinOp) else [tree.operand]
@@ -202,7 +202,7 @@ def _op_of(tree: ast.expr) -> tuple[Any, list[ast.expr]]:
 
 
 def _number_of(tree: ast.expr) -> float | None:
-    """The number that a part of an equation is; None if it is none. -0 is -0.0."""
+    """The number that an expression denotes; None for other expressions. -0 is -0.0."""
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
         found = _number_of(tree.operand)
         return None if found is None else -float(found)
@@ -212,7 +212,7 @@ def _number_of(tree: ast.expr) -> float | None:
 
 
 def _producers(tree: ast.expr) -> frozenset[type]:
-    """The kinds of ops that produce what a part of an equation matches; empty if any may."""
+    """The kinds of ops that can produce what an expression matches; empty for any."""
     if _constant_of(tree) is not None:
         return frozenset(SPLATS)
     return frozenset() if isinstance(tree, ast.Name) else frozenset({_op_of(tree)[0]})
@@ -264,7 +264,7 @@ def _builder(tree: ast.expr, known: set[str]) -> _Builder:
     """The function that builds the right side of an equation.
 
     Raises:
-        ValueError: it has letters that the left side lacks, or a name of no constant to build.
+        ValueError: it has a letter that the left side lacks, or a constant that cannot be built.
     """
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if unknown := names - known - {"ones", *_FUNCTIONS}:
@@ -278,7 +278,7 @@ def _result(tree: ast.expr, bound: _Bound, op: ir.OpView) -> ir.Value | None:
 
 
 def _constant_of(tree: ast.expr) -> str | None:
-    """The name of a constant, or its number as text; None for another part of an equation."""
+    """The name of a constant, or its number as text; None for other expressions."""
     if isinstance(tree, ast.Name):
         return tree.id if tree.id in _CONSTANTS else None
     number = _number_of(tree)
@@ -286,7 +286,7 @@ def _constant_of(tree: ast.expr) -> str | None:
 
 
 def _splat(constant: str, bound: _Bound, op: ir.OpView) -> ir.Value | None:
-    """A constant of the type of the result: that of the left side, or a new one."""
+    """A splat constant of the result's type: the one that the left side matched, or a new one."""
     if constant in bound and (same := as_result(bound[constant], op)) is not None:
         return same
     if constant != "ones":
@@ -296,7 +296,7 @@ def _splat(constant: str, bound: _Bound, op: ir.OpView) -> ir.Value | None:
 
 
 def _built(tree: ast.expr, bound: _Bound, op: ir.OpView) -> ir.Value | None:
-    """The ops of a part of an equation; None if it has a constant of a dynamic shape."""
+    """Build the ops of an expression; None if it has a constant of a dynamic shape."""
     if (constant := _constant_of(tree)) is not None:
         return _splat(constant, bound, op)
     if isinstance(tree, ast.Name):

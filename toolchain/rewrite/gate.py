@@ -30,10 +30,10 @@ MARGIN = 1.1
 """How many times longer the original ops must take. Prices are estimates."""
 
 LESS_MARGIN = 1.03
-"""The same where the new ops compile faster: most of what is priced is then the same ops."""
+"""The same if the new ops compile faster: both versions then consist of mostly the same ops."""
 
 LEAST_SAVED = 0.5e-6
-"""The least seconds that a rewrite must save in one run: prices do not tell less apart."""
+"""The least seconds that a rewrite must save in one run: prices are less precise than this."""
 
 _NEAR = 12
 """How many ops around a rewrite are priced with it, before it and after it."""
@@ -81,7 +81,7 @@ class RewritePrices:
 
 
 class Gate:
-    """What rewrites save, in one run of a pass.
+    """Decides which rewrites pay, in one run of a pass.
 
     Args:
         context: of the pass.
@@ -101,7 +101,7 @@ class Gate:
         return _signature(op)
 
     def _is_remembering(self) -> bool:
-        return self._remembers and not is_collecting()  # a remark says what was compared
+        return self._remembers and not is_collecting()  # a remark states the two prices
 
     def known(self, rule: Rule, signature: Signature) -> float | None:
         """What `decide` returned for the rule on another op of this signature."""
@@ -117,7 +117,7 @@ class Gate:
     ) -> float:
         """The seconds that a rewrite saves in `context.calls` runs; 0.0 if it does not pay.
 
-        A remark says so. Rewrites without a price save `inf`.
+        It is `inf` for rules without a price. A rewrite that does not pay adds a remark.
         """
         context = self._context
         if not rule.priced or context.always:

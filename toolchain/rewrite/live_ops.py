@@ -1,4 +1,4 @@
-"""The ops of a module that exist, while a driver erases some.
+"""Which ops of a module still exist while a driver erases ops.
 
 The bindings make a new Python object each time an op is read, and an object of an erased op points
 to freed memory: `LiveOps` says which objects may still be used.
@@ -30,7 +30,7 @@ class LiveOps:
         self._added: list[Sequence[ir.OpView]] = []
 
     def add(self, ops: Sequence[ir.OpView]) -> None:
-        """Add ops for `register` to register, which few passes need: most change nothing."""
+        """List ops for `register`, which is not called in passes that build no rewrite."""
         self._added.append(ops)
 
     def register(self) -> None:
@@ -67,13 +67,13 @@ class LiveOps:
         op.operation.erase()
 
 
-_NO_RESULTS = 0  # stands for the address of each other op: no rule replaces or builds one
+_NO_RESULTS = 0  # the address of ops without results or regions: no rule replaces or builds these
 
 
 def _address(op: ir.OpView) -> int:
-    """The address of the results of `op`, or of its block if it only has effects.
+    """The address of the first result of `op`, or of its first block if it has no results.
 
-    (The hash of an op is that of its contents.)
+    The hash of an op depends on its contents, so it does not identify the op.
     """
     if len(results := op.results):
         return hash(results[0])

@@ -1,12 +1,11 @@
 """The rewrites of a run, each copied out of the program: what was replaced and by what.
 
-`jxc verify` runs both copies on the values that reach them. A recorder copies ops as the driver is
-about to erase them:
+`jxc verify` runs both copies on the values that reach them. A recorder copies ops before the driver
+erases them:
 
-- into two small modules, the ops that the replaced value and its replacement are computed by, as
-  functions of the values that both are computed from. No such value is computed from another one:
-  what lies between two of them belongs to both copies.
-- into one module, `inputs`, the ops that compute these values from the arguments of @main.
+- Two small modules hold the ops that compute the replaced values and their replacements, as
+  functions of the same inputs. No input depends on another: ops between inputs are in both modules.
+- One module, `inputs`, holds the ops that compute these inputs from the arguments of @main.
 
 A rewrite in the body of a loop is copied with the values of the first iteration. A rewrite in a
 branch is copied with the condition under which the branch is taken.
@@ -47,8 +46,8 @@ class RecordedRewrite:
         location: of the op that was replaced, as text.
         before, after: bytecode of modules whose @main computes the results, from the same inputs.
         inputs: the numbers of these inputs among the results of `RewriteRecorder.inputs`.
-        reached: for each region around the rewrite the number of the integer result that decides,
-            and the condition under which the program runs the region.
+        reached: for each region around the rewrite, the number of the integer among these results
+            that decides whether the region runs, and the condition on it.
     """
 
     rule: Rule
@@ -142,7 +141,7 @@ class RewriteRecorder:
         return [known[value] for value in values]
 
     def _resolved(self, value: ir.Value) -> tuple[ir.Value, bool]:
-        """What a block argument stands for, and whether that is a value of the copy."""
+        """The value to copy in place of a block argument, and whether it is in the copy already."""
         block = value.owner
         if not isinstance(block, ir.Block):
             return value, False
@@ -182,7 +181,7 @@ def _between(inputs: Sequence[ir.Value]) -> list[ir.OpView]:
 
 
 def _leaves(results: Sequence[ir.Value], members: set[ir.OpView]) -> list[ir.Value]:
-    """The values that `results` are computed from by `members` and constants."""
+    """The values outside of `members` and constants that `results` are computed from."""
     found: list[ir.Value] = []
     pending, seen = list(results), set(results)
     while pending:
@@ -201,7 +200,7 @@ def _conditions(op: ir.OpView) -> Iterator[tuple[ir.Value, Condition]]:
     """The integers that decide whether `op` runs, each with the condition.
 
     Raises:
-        _NotRecorded: it is in a region that runs for each element, or in another function.
+        _NotRecorded: it is in a region of another op, such as a reduction, or not in @main.
     """
     inner, outer = op, op.operation.parent
     while outer is not None and outer.name != "func.func":
@@ -222,7 +221,7 @@ def _conditions(op: ir.OpView) -> Iterator[tuple[ir.Value, Condition]]:
 
 
 def _is_branch(number: int, count: int, index: int) -> bool:
-    """Whether a `case` of `count` branches runs this one; the last one also if none is meant."""
+    """Whether a `case` of `count` branches runs this one. Other indices select the last branch."""
     return number == (index if 0 <= index < count else count - 1)
 
 
@@ -264,7 +263,7 @@ def _copy_into(known: dict[ir.Value, ir.Value], value: ir.Value, resolve: _Resol
 def _clone(op: ir.OpView, known: dict[ir.Value, ir.Value]) -> ir.OpView:
     """A copy of an op whose operands, and those of the ops inside, are copies too."""
     names = op.operation.name, *op.operation.attributes
-    if any(name == "func.call" or name.startswith("sdy.") for name in names):  # name symbols
+    if any(name == "func.call" or name.startswith("sdy.") for name in names):  # refer to symbols
         raise _NotRecorded
     return clone_with(op, known)
 

@@ -1,7 +1,7 @@
-"""Remarks: why a rule or a replacement did not apply, for whoever asks.
+"""Remarks: why a rule or a replacement did not apply to an op, or what it replaced.
 
-A rule returns `no_match("the padding is not constant")` in place of None. The reason is kept only
-inside `collect_remarks`; elsewhere it costs nothing more than the text.
+A rule returns `no_match("the padding is not constant")` in place of None. Reasons are kept only
+inside `collect_remarks`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Remark:
 
 @dataclass(frozen=True)
 class NoMatch:
-    """What a rule returns in place of None to say why it leaves an op alone."""
+    """The result of a rule that does not match and gives the reason."""
 
     reason: str
 
 
 def no_match(reason: str) -> NoMatch:
-    """The answer of a rule that leaves an op alone, with the reason."""
+    """Return this from a rule in place of None to give the reason why it does not match."""
     return NoMatch(reason)
 
 
@@ -60,12 +60,12 @@ def collect_remarks() -> Iterator[list[Remark]]:
 
 
 def is_collecting() -> bool:
-    """Whether anyone asks for remarks."""
+    """Whether remarks are collected, see `collect_remarks`."""
     return _collected.get() is not None
 
 
 def remark(rule: str, kind: str, location: ir.Location | None, text: str) -> None:
-    """Add a remark, if anyone asks for remarks."""
+    """Add a remark, if remarks are collected."""
     found = _collected.get()
     if found is not None:
         where = "" if location is None else format_location(location)

@@ -35,7 +35,7 @@ class Partition(Protocol):
     """How a program is split over devices."""
 
     def parts(self, value: ir.Value, dim: int) -> int:
-        """Into how many parts a dimension of a value is split."""
+        """The number of parts into which a dimension of a value is split."""
         ...
 
 
@@ -50,10 +50,10 @@ class PassContext:
         rates: the measured speeds of the target; those measured on this machine, or the shipped
             ones, unless given.
         device: the hardware; unless given or named, this machine's CPU, an H100 or a TPU v5e.
-        calls: how often the program will run, by which the time to compile it is weighed.
-        always: carry out rewrites whatever their price, to check what they mean.
-        partition: how the program is split over devices, in the runs of rules on a program over
-            several devices; rules call `parts`.
+        calls: how often the program will run, which weighs run time against compile time.
+        always: carry out priced rewrites even if they do not pay, to test that they are correct.
+        partition: how the program is split over several devices, set by the driver; rules call
+            `parts`.
     """
 
     target: str = "cpu"
@@ -75,9 +75,9 @@ class PassContext:
             object.__setattr__(self, name, value)
 
     def parts(self, value: ir.Value, dim: int) -> int:
-        """Into how many parts the devices split a dimension of a value, each having one of them.
+        """The number of parts into which a dimension of a value is split over devices.
 
-        1 in a program on one device, and inside `jax.shard_map` over all axes of the mesh.
+        It is 1 in a program on one device, and inside `jax.shard_map` over all axes of the mesh.
         """
         return 1 if self.partition is None else self.partition.parts(value, dim)
 
@@ -153,14 +153,15 @@ class Rule:
         contract: what it may change.
         assumes: the promise that it needs from the user, or None.
         targets: the targets on which it pays; None for all.
-        by_rates: whether it decides by `context.rates`, and so on each target that is measured.
+        by_rates: whether it decides by `context.rates`: it is also tried on other targets with
+            rates.
         priced: whether it is carried out only if it pays, see `gate`.
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
         needs: the op classes of which the module must hold one; None for any.
-        constants: of which one must be an operand: numbers as `str` writes floats, or "splat" for
-            any constant whose elements are equal; None if it needs none.
-        parts: what else it is made of: functions and texts, by which results are cached.
+        constants: the splat constants of which one must be an operand: numbers as `str` writes
+            floats, or "splat" for any; None for any operands.
+        parts: the functions and texts that define it besides `function`, for the keys of caches.
     """
 
     name: str
@@ -227,8 +228,7 @@ def rule(
     results, or None to leave the op alone. It must not build ops if it returns None. Its docstring
     states the equation. The annotation of its first parameter says which ops it is tried on: an op
     class of `jaxlib.mlir.dialects.stablehlo`, or a union of them. A second parameter named
-    `context` receives the `PassContext` of the run. `help(jxc.ir)` lists what rules are written
-    with.
+    `context` receives the `PassContext` of the run. `help(jxc.ir)` lists functions for rules.
 
         @jxc.rule(jxc.exact, producer=NegOp)
         def negate_of_negate(op: NegOp) -> Value | None:
@@ -246,9 +246,9 @@ def rule(
             operand. This is for speed: other ops of the root are skipped early.
         needs: op classes: the rule applies only in modules with an op of one of them. For speed: a
             pass none of whose rules may fire is skipped.
-        by_rates: the rule decides by `context.rates`. It is also tried on targets beside `targets`
-            that `jxc calibrate` measured.
-        priced: carry it out only if it pays: its function does not decide that.
+        by_rates: the rule decides by `context.rates`. It is also tried on other targets that have
+            rates, such as those that `jxc calibrate` measured.
+        priced: the driver carries it out only if it pays; the function does not decide that.
         of: the former name of `producer`, accepted for one version.
 
     Raises:

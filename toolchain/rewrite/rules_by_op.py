@@ -1,4 +1,4 @@
-"""The rules to try on an op: most of the time of a pass goes into rules that do not match."""
+"""A table of the rules to try on an op: most time of a pass is spent on rules that do not match."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..ir import has_regions
 from ..ir.values import SPLATS, splat_of
 from .rule import Rule
 
-_GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
+_GENERIC = (ir.OpView, ir.Operation)  # ops whose dialect has no Python classes
 
 
 class RulesByOp:
-    """The rules to try on an op, by its class, and by what produces its operands.
+    """The rules to try on an op, by its class and its operands.
 
-    These are the classes of the producers, and the numbers of splat constants. The table does not
-    depend on the module, and serves many runs.
+    Of the operands, the classes of their producers and the numbers of splat constants count. The
+    table does not depend on the module, so it is used for many runs.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -62,7 +62,7 @@ class RulesByOp:
 
 
 def constants_of(value: ir.Value) -> set[str]:
-    """What `Rule.constants` may say of a splat constant; empty for other values."""
+    """The names of a splat constant in `Rule.constants`; empty for other values."""
     number = splat_of(value)
     if number is None:
         return set()

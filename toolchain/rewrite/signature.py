@@ -1,7 +1,7 @@
-"""The signature of an op: equal for two ops that the prices of a rewrite do not tell apart.
+"""The signature of an op: a rewrite has the same price for all ops of the same signature.
 
-It has the ops around it, their types and attributes, and how they are connected. Programs repeat
-their layers, so that most rewrites are priced once.
+It consists of the names, types, attributes and connections of the op and of the ops around it.
+Programs repeat their layers, so most rewrites are priced once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from ..cost.fusion import is_fusible
 from ..ir import has_regions
 
-_USERS, _PRODUCERS = 4, 8  # how many of them have a part in a signature
+_USERS, _PRODUCERS = 4, 8  # the most of them in a signature
 _WITH_BRANCHES = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case", "func.call"})
 
 Signature = tuple[object, ...]
@@ -24,7 +24,7 @@ def signature_of(op: ir.OpView, ignored: Collection[ir.OpView] = ()) -> Signatur
 
     Args:
         op: the op.
-        ignored: ops that are not part of the program.
+        ignored: ops to leave out, such as those that a rule has built.
     """
     members = _around(op, ignored)
     numbers: dict[ir.Value, int] = {}
@@ -53,7 +53,7 @@ def signature_of(op: ir.OpView, ignored: Collection[ir.OpView] = ()) -> Signatur
 
 
 def _around(op: ir.OpView, ignored: Collection[ir.OpView]) -> dict[ir.OpView, None]:
-    """`op`, the ops that read it and may share a kernel with it, and the producers of all."""
+    """`op`, its users that may share a kernel with it, and the producers of their operands."""
     block = op.operation.block
     found: dict[ir.OpView, None] = {op: None}
     pending = list(op.results)
@@ -79,7 +79,7 @@ def _around(op: ir.OpView, ignored: Collection[ir.OpView]) -> dict[ir.OpView, No
 
 
 def _is_read(op: ir.OpView, members: Collection[ir.OpView], ignored: Collection[ir.OpView]) -> bool:
-    """Whether an op that is no member reads a result of `op`."""
+    """Whether an op outside of `members` reads a result of `op`."""
     for value in op.results:
         for use in value.uses:
             user = use.owner

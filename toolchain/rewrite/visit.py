@@ -46,7 +46,7 @@ def once_per_visit(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def begin_visit() -> None:
-    """Forget the results of the last visit and keep those of the one that begins."""
+    """Drop the results of the last visit, and keep those of the visit that begins."""
     _visit.known = {}
 
 

@@ -1,15 +1,15 @@
 """The worklist driver: tries rules on each op of a module until none applies.
 
-1. MLIR removes dead ops first: they would count as users.
-2. One pass over the module in order: producers come before their users, so that a rule sees
-   operands that are final. The ops that a replacement builds are visited next.
-3. A worklist holds the ops near a replacement: its users, and ops that became the only user of a
-   value or whose value has one user left. They are visited again until the list is empty.
-4. An op whose rewrite did not pay is visited again after a rewrite that did: rewrites that lose one
-   by one may pay together.
+1. MLIR removes dead ops first, because they would count as users.
+2. Each op is visited once, in order. Producers come before their users, so a rule sees its operands
+   in their final form. The ops that a replacement builds are visited next.
+3. The ops near a replacement are added to a worklist: the users of the replaced op, and each
+   producer that has one user left, with that user. They are visited until the worklist is empty.
+4. Ops with declined rewrites are visited again if another priced rewrite was carried out: rewrites
+   that do not pay one by one may pay together.
 
-A replaced op is erased at once, with the producers that only it used, so that rules count users
-right.
+A replaced op is erased at once, with the producers that only it used, so that the number of users
+that a rule reads is right.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class _Proposal(NamedTuple):
     """A rewrite that is built and not yet carried out.
 
     Attributes:
-        rule: whose rewrite it is.
-        values: what replaces the results of the op.
-        effects: the ops without results that keep the effects of its branches.
+        rule: the rule that built it.
+        values: the replacements of the results of the op.
+        effects: new ops without results, which keep the side effects of the branches of the op.
         built: the other new ops, users before producers.
     """
 
@@ -103,7 +103,7 @@ class Worklist:
         self._again: OrderedDict[tuple[int, int], Handle] = OrderedDict()
         self._declined: list[Handle] = []
         self._has_paid = False  # whether a priced rewrite was carried out since it was declined
-        self._is_first = True  # in the pass over the module: the users of an op come later
+        self._is_first = True  # during step 2: the users of a replaced op are visited anyway
 
     def run(self) -> None:
         """Apply the rules until none applies; raises as `apply_rules` does."""
@@ -139,7 +139,7 @@ class Worklist:
 
     @cached_property
     def _budget(self) -> int:
-        """The most rewrites; computed once, late: rewrites must not raise it."""
+        """The most rewrites. Cached, because ops that rewrites add must not raise it."""
         return max(_LEAST_BUDGET, REWRITES_PER_OP * sum(1 for _ in walk(self._module)))
 
     def _is_over_budget(self) -> bool:
@@ -199,9 +199,12 @@ class Worklist:
         return built
 
     def _chosen(self, op: ir.OpView, rules: Sequence[Rule]) -> _Proposal | None:
-        """The rewrite of `op` that is carried out: of those with a price the one that saves most.
+        """Build the rewrite of `op` to carry out; None if there is none.
 
-        Each is erased before the next is built: rules count the users of operands.
+        An unpriced rule applies unless a priced rule before it pays. Of the priced rules that pay,
+        the one that saves most applies. If the observer refuses a rewrite, the others are tried
+        again. Each proposal is erased before the next is built, because rules count the users of
+        operands.
         """
         left = list(rules)
         signature = self._gate.signature(op) if any(rule.priced for rule in rules) else None
@@ -238,7 +241,7 @@ class Worklist:
         return None
 
     def _proposed(self, rule: Rule, op: ir.OpView) -> _Proposal | None:
-        """What a rule builds in place of `op`."""
+        """The replacement of `op` that a rule builds; None if the rule does not match."""
         values = self._try(rule, op)
         if values is None:
             return None
@@ -246,7 +249,7 @@ class Worklist:
         return _Proposal(rule, values, self._keeping_effects(op), self._built_for(values))
 
     def _saved(self, made: _Proposal, op: ir.OpView, signature: Signature | None) -> float:
-        """What a rewrite saves, see `Gate.decide`; 0.0 if it adds communication."""
+        """The result of `Gate.decide`; 0.0 if the rewrite adds communication."""
         new = [each[0] for each in made.built]
         if self._guard is not None and not self._guard.allows(op, made.values, new):
             return 0.0
@@ -261,7 +264,7 @@ class Worklist:
             left = [each for each in left if self._live.has(each)]
 
     def _is_carried_out(self, rule: Rule, op: ir.OpView) -> bool:
-        """Whether the observer lets a rewrite happen; others are not shown to it."""
+        """Whether the observer allows a rewrite. It is not called for ops near an annotation."""
         if self._observer is None or self._is_annotated(op):
             return True
         return self._observer(rule.name, op.operation.name, op.location)
@@ -293,7 +296,7 @@ class Worklist:
             tally.seconds += perf_counter() - start
 
     def _keeping_effects(self, op: ir.OpView) -> list[Handle]:
-        """The new ops without results, which a rule builds where branches of `op` have effects."""
+        """New ops without results, which keep the side effects of the branches of `op`."""
         if not isinstance(op, hlo.IfOp | hlo.CaseOp | hlo.WhileOp):
             return []
         ops = [each for each in op.operation.block.operations if not len(each.results)]

@@ -89,7 +89,7 @@ def set_outputs(function: ir.OpView, kept: Sequence[int], added: Sequence[ir.Val
 
 
 def remove_dead(module: ir.Module) -> None:
-    """Erase ops whose results nobody uses, and private functions that nobody calls."""
+    """Erase ops whose results are unused, and private functions that are not called."""
     for op in reversed(list(walk(module.operation))):
         if op.operation.name in _KEPT or has_side_effect(op):
             continue
@@ -144,7 +144,7 @@ def untidiness(module: ir.Module) -> int:
 def distance_from_zero(op: hlo.ConstantOp) -> int:
     """0 for a constant that repeats zero, 1 for ones, 2 for another number, 3 for several."""
     if is_complex(op.result):
-        return 0  # the bindings cannot look at them
+        return 0  # the bindings cannot read the elements
     number = splat_of(op.result)
     if number is None:
         return 3

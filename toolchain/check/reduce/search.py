@@ -27,7 +27,7 @@ class TimeUp(Exception):
 
 @dataclass(frozen=True, order=True)
 class Size:
-    """How large a module is. A candidate is accepted only where this is strictly less.
+    """How large a module is. A candidate is accepted only if its size is strictly less.
 
     Attributes:
         ops: as `count_ops` counts.
@@ -75,7 +75,7 @@ class Reduction:
 
 
 _NO_CANDIDATE = (NotApplicable, ir.MLIRError, JxcError, ValueError, TypeError, LookupError)
-"""Errors of the bindings and the edits where the result would not be a valid module."""
+"""Errors of the bindings and of edits whose result would not be a valid module."""
 
 Edit = Callable[[ir.Module], ir.Module | None]
 """Changes a module in place, or returns another; raises `NotApplicable` where it cannot."""

@@ -24,7 +24,7 @@ _WHOLE = names(
     "dynamic-slice dynamic-update-slice fft gather iota map pad reduce reduce-window "
     "reduce-scatter scatter select-and-scatter slice sort triangular-solve while"
 )
-"""Opcodes that are not elementwise: how much of an operand they need is not that of the result."""
+"""Opcodes that are not elementwise: they may need other elements than those of the result."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Traffic:
     """The bytes between an instruction and memory.
 
     Attributes:
-        read: bytes of operands that are read; an operand that is named twice is read once.
+        read: bytes of operands that are read; an operand that occurs twice is read once.
         written: bytes of results.
-        main: those of both in the device's main memory, not in a faster memory on the chip.
+        main: the bytes of both in the device's main memory, not in faster memory on the chip.
     """
 
     read: int = 0
