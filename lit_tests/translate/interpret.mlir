@@ -6,12 +6,12 @@
 // RUN: %jxc translate %s --interpret --args '[dense<[1.0, 2.0]> : tensor<2xf32>]' | FileCheck %s
 // RUN: %jxc translate %s --to bytecode | %jxc translate --interpret --args %t/x.npy | FileCheck %s
 // Arguments made from a seed are the same on every run:
-// RUN: %jxc translate %s --interpret --seed 3 -o %t/a.npz && %jxc translate %s --interpret --seed 3 -o %t/b.npz
+// RUN: %jxc translate %s --interpret --input normal:3 -o %t/a.npz && %jxc translate %s --interpret --input normal:3 -o %t/b.npz
 // RUN: %python -c "import numpy as np; a, b = np.load('%t/a.npz'), np.load('%t/b.npz'); assert (a['arr_0'] == b['arr_0']).all() and a['arr_0'].dtype == np.complex64"
 // RUN: %jxc translate %s --interpret --input zeros | FileCheck %s --check-prefix=ZEROS
 // RUN: %jxc translate %s --interpret --entry types --args '[dense<1.5> : tensor<bf16>, dense<-3> : tensor<2xi4>, dense<> : tensor<0xi1>]' | FileCheck %s --check-prefix=TYPES
 // Files of numpy have no name for bfloat16 and i4:
-// RUN: %jxc translate %s --interpret --entry types --input small --seed 1 -o %t/types.npz
+// RUN: %jxc translate %s --interpret --entry types --input small:1 -o %t/types.npz
 // RUN: %jxc translate %s --interpret --entry types --args %t/types.npz | FileCheck %s --check-prefix=AGAIN
 // RUN: not %jxc translate %s --interpret --args %t/x.npy --args %t/x.npy 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not %jxc translate %s --interpret --args %t/none.npy 2>&1 | FileCheck %s --check-prefix=NONE
