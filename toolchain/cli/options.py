@@ -76,9 +76,6 @@ def read_options(cls: type[_T], flags: Mapping[str, Any], **more: Any) -> _T:
 class _Seconds(click.FloatRange):
     """A time in seconds that the system can wait for."""
 
-    def __init__(self, *, or_0: bool) -> None:
-        super().__init__(min=0, min_open=not or_0)
-
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
@@ -89,10 +86,8 @@ class _Seconds(click.FloatRange):
 
 
 _MOST_SECONDS = 1e9  # 32 years; Python's timers fail beyond nine times as many
-SECONDS = _Seconds(or_0=False)
+SECONDS = _Seconds(min=0, min_open=True)
 """The type of a time limit: a positive number of seconds, not infinite and not NaN."""
-SECONDS_OR_0 = _Seconds(or_0=True)
-"""The same with 0."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
