@@ -76,9 +76,6 @@ def read_options(cls: type[_T], flags: Mapping[str, Any], **more: Any) -> _T:
 class _Seconds(click.FloatRange):
     """A time in seconds that the system can wait for."""
 
-    def __init__(self, *, or_0: bool) -> None:
-        super().__init__(min=0, min_open=not or_0)
-
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
@@ -89,10 +86,8 @@ class _Seconds(click.FloatRange):
 
 
 _MOST_SECONDS = 1e9  # 32 years; Python's timers fail beyond nine times as many
-SECONDS = _Seconds(or_0=False)
+SECONDS = _Seconds(min=0, min_open=True)
 """The type of a time limit: a positive number of seconds, not infinite and not NaN."""
-SECONDS_OR_0 = _Seconds(or_0=True)
-"""The same with 0."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -106,40 +101,13 @@ class PrintOptions:
 
     mlir_print_op_generic: bool = flag(help="Print ops in their generic form.")
     mlir_print_debuginfo: bool = flag(help="Print locations.")
-    mlir_pretty_debuginfo: bool = flag(
-        help="Print locations for people; MLIR cannot read such text."
-    )
-    mlir_print_local_scope: bool = flag(
-        help="Print types, attributes and locations in full, without aliases."
-    )
-    mlir_use_nameloc_as_prefix: bool = flag(help="Name values after their named locations.")
-    mlir_print_skip_regions: bool = flag(help="Omit the bodies of ops; MLIR cannot read such text.")
-    elide: int | None = option(
-        "--mlir-elide-elementsattrs-if-larger",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Omit constants of more than N elements; such a module cannot be compiled.",
-    )
-
-    elide_resources: int | None = option(
-        "--mlir-elide-resource-strings-if-larger",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Omit resources of the file of more than N characters.",
-    )
 
     def text_options(self, file: str) -> dict[str, Any]:
         """The keyword arguments of `jxc.ir.write_text` for a module that is read from `file`."""
         return {
             "file_name": file,
-            "debug_info": self.mlir_print_debuginfo or self.mlir_pretty_debuginfo,
-            "pretty_debug_info": self.mlir_pretty_debuginfo,
+            "debug_info": self.mlir_print_debuginfo,
             "generic": self.mlir_print_op_generic,
-            "local_scope": self.mlir_print_local_scope,
-            "name_locations": self.mlir_use_nameloc_as_prefix,
-            "skip_regions": self.mlir_print_skip_regions,
-            "elide_larger_than": self.elide,
-            "elide_resources_larger_than": self.elide_resources,
         }
 
 
