@@ -166,10 +166,11 @@ class PassOptions:
     passes: str | None = option(
         "-p",
         "--passes",
+        "--pass-pipeline",
         metavar="PIPELINE",
-        help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}'.",
+        help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}', or a pipeline in "
+        "mlir-opt's syntax.",
     )
-    pass_pipeline: str | None = option(metavar="PIPELINE", help="The same in mlir-opt's syntax.")
     level: str | None = option(
         "-O",
         type=click.Choice(["0", "1", "2", "3"]),
@@ -198,22 +199,21 @@ class PassOptions:
     @property
     def has_pipeline(self) -> bool:
         """Whether a pipeline is named."""
-        return any(each is not None for each in (self.passes, self.pass_pipeline, self.level))
+        return self.passes is not None or self.level is not None
 
     def pipeline_text(self, default: str) -> str:
-        """The pipeline that `-p`, `--pass-pipeline` or `-O` names.
+        """The pipeline that `-p` or `-O` names.
 
         Raises:
-            UsageError: more than one of them is given.
+            UsageError: both are given.
         """
-        level = None if self.level is None else f"O{self.level}"
-        texts = [text for text in (self.passes, self.pass_pipeline, level) if text is not None]
-        if len(texts) > 1:
+        if self.level is None:
+            return default if self.passes is None else self.passes
+        if self.passes is not None:
             raise UsageError(
-                "give one of -O, --passes and --pass-pipeline; a pipeline may contain levels: "
-                "-p 'O2,annotate-cost'"
+                "give one of -O and --passes; a pipeline may contain levels: -p 'O2,annotate-cost'"
             )
-        return texts[0] if texts else default
+        return f"O{self.level}"
 
     def library(self) -> Library:
         """The passes of jxc and of the files of `--load-pass`."""
