@@ -1,4 +1,4 @@
-"""The plan by which a program is rebuilt, and the attributes and result types that follow from it.
+"""The mutation by which a program is rebuilt, and the attributes and result types it leads to.
 
 A `Mutation` gives the new type for each old one. `ADAPTED` has the ops with sizes among their
 attributes. `SHAPES` has the ops whose result types MLIR cannot infer from the new operands.

@@ -55,8 +55,6 @@ def explore_command(
 
     if level and passes is not None:
         raise UsageError("give one of -O and --passes")
-    if flags["platform"] or flags["device"]:
-        raise UsageError("`jxc explore` lowers for its --target; leave --platform and --device out")
     require_packages()
     os.environ.pop("JXC_PIPELINE", None)  # only the pipelines of the page run
     stay_on_cpu()

@@ -170,7 +170,7 @@ def _devices(header: Header, path: str | Path) -> list[Any]:
         )
     if len(here) < header.devices:
         more = (
-            f": XLA_FLAGS=--{HOST_DEVICES}={header.devices}, set before JAX starts, splits the CPU"
+            f": {HOST_DEVICES}={header.devices}, set before JAX is imported, splits the CPU"
             if header.platform == "cpu"
             else ""
         )

@@ -107,8 +107,4 @@ def _checked_targets(options: CompileOptions) -> list[Target]:
             f"--{runs[0].replace('_', '-')} runs the program on this machine's cpu: leave out "
             "--report, the budgets and other targets"
         )
-    if (platform := options.request.platform) not in (None, "cpu"):
-        raise UsageError(
-            f"--platform {platform} is for `jxc lower`: this command lowers for its --target"
-        )
     return targets

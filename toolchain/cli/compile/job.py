@@ -101,8 +101,8 @@ def _from_file(
         raise UsageError(
             f"{source} is a module, whose arguments are fixed; found {request.specs[0]!r}"
         )
-    if given := given_lowering(request, but=("platform", "host_devices")):
-        is_sharding = given[0] == "--mesh" or given[0].endswith("sharding")
+    if given := given_lowering(request):
+        is_sharding = given[0] in ("--mesh", "--sharding")
         more = "; the pass annotate-sharding shards a module" if is_sharding else ""
         raise UsageError(
             f"{given[0]} is about lowering a function, and {source} is a module, which is already "
@@ -122,7 +122,7 @@ def _from_file(
         if platform:
             uncallable = uncallable_from_module(module)
             return CompileJob(name, uncallable, (), {}, True, pipeline, options.assume)
-        split_host(module_device_count(module), request.host_devices)
+        split_host(module_device_count(module))
         plain = lowered_from_module(module)
     return CompileJob(name, plain, plain.arguments, {}, True, pipeline, options.assume)
 

@@ -109,7 +109,7 @@ class OptOptions(PrintOptions, PassOptions):
             raise UsageError("--run-reproducer runs the pipeline of the file: give no -O, -p")
         return replace(
             self,
-            pass_pipeline=recipe.pipeline,
+            passes=recipe.pipeline,
             verify_each=self.verify_each and recipe.verify_each,
             load_pass=(*recipe.load_pass, *self.load_pass),
         )

@@ -288,7 +288,7 @@ def _advice_on_splitting(compiled: Compiled) -> Iterator[str]:
     saved = sum(each.bytes - each.bytes // split.parts for each, split in compiled.splittable)
     name = _INDEX.sub("[*]", first.name)
     yield (
-        f"{show_bytes(saved)} of each device hold arguments that could be split: --in-sharding "
+        f"{show_bytes(saved)} of each device hold arguments that could be split: --sharding "
         f'"{name}={split}" ...{_cost_of_gathering(compiled)}'
     )
 

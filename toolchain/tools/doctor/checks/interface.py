@@ -227,7 +227,7 @@ def replicated_argument(program: ExaminedProgram) -> Iterator[Finding]:
         program.defined,
         f"{_names([each.name for each, _ in found])}{'' if is_one else ': each'} is whole on each "
         f"of {first.devices} devices",
-        f'Split it, as --in-sharding "{first.name}={split}" does; XLA gathers it where it is used'
+        f'Split it, as --sharding "{first.name}={split}" does; XLA gathers it where it is used'
         f"{gathered}.",
         FindingCost(bytes=saved, how=f"of {show_bytes(compiled.memory.peak)} on each device"),
     )
