@@ -20,8 +20,8 @@ from jxc.ir.finite import is_finite_constant
 from jxc.ir.locations import frames_of
 from jxc.ir.module import ops_of, terminator
 from jxc.ir.values import element_type
-from jxc.passes.trace_values.statistics import COUNT, is_numeric, statistics
 
+from ..trace_values.statistics import COUNT, is_numeric, statistics
 from .values import (
     NanSite,
     item,
