@@ -18,9 +18,6 @@ from .inputs import CannotRun, Spec, complex_array, make_inputs, specs_of
 from .modules import entry_names, main_type, with_main
 from .run import Interpreter
 
-INPUTS = ("normal", "edge", "small", "zeros")
-"""The kinds of arguments that are made of a seed, see `inputs.KINDS`; and zeros."""
-
 
 def entry_of(module: ir.Module, name: str | None) -> ir.Module:
     """The module with the function to interpret as @main.
@@ -51,7 +48,7 @@ def make_arguments(
         given: `.npy` files, one for each argument; `.npz` files, whose arrays are arguments in
             order; or literals of MLIR such as "[dense<1.0> : tensor<4xf32>]". When empty, the
             arguments are made by `kind` and `seed`.
-        kind: one of `INPUTS`.
+        kind: one of `inputs.KINDS`, or "zeros".
         seed: of the generator.
 
     Raises:
