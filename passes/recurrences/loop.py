@@ -107,7 +107,7 @@ class _Loops:
         )
         first = build.slice_along(factor, {axis: range(1)})
         if term.previous.drive is not None:
-            first = _splat(0, ir.RankedTensorType(first.type))
+            first = _zeros(ir.RankedTensorType(first.type))
         return hlo.concatenate([first, plus_zero(rest)], axis)
 
     def _root(self, number: int) -> ir.Value:
@@ -153,8 +153,8 @@ class _Loops:
         if drive is None:
             start = build.convert(build.slice_along(rate, {axis: range(1)}), wide)
         else:
-            start = _splat(0, ir.RankedTensorType.get(row, wide))
-        buffer = _splat(0, ir.RankedTensorType.get(sizes, element))
+            start = _zeros(ir.RankedTensorType.get(row, wide))
+        buffer = _zeros(ir.RankedTensorType.get(sizes, element))
         return build.fori_loop(length, [start, buffer], body)[1]
 
 
@@ -179,11 +179,11 @@ def _wide(element: ir.Type, length: int) -> ir.Type:
     return element
 
 
-def _splat(number: int, kind: ir.RankedTensorType) -> ir.Value:
+def _zeros(kind: ir.RankedTensorType) -> ir.Value:
     if not isinstance(kind.element_type, ir.ComplexType):
-        return build.splat(number, kind)
-    part = ir.RankedTensorType.get(kind.shape, kind.element_type.element_type)
-    return hlo.complex(build.splat(number, part), build.splat(0, part))
+        return build.splat(0, kind)
+    part = build.splat(0, ir.RankedTensorType.get(kind.shape, kind.element_type.element_type))
+    return hlo.complex(part, part)
 
 
 def _stretched(x: ir.Value, sizes: Sequence[int]) -> ir.Value:

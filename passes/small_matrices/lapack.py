@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import prod
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
@@ -28,11 +27,6 @@ class LapackCall(NamedTuple):
     options: Mapping[str, str]
     batch: tuple[int, ...]
     size: int
-
-    @property
-    def matrices(self) -> int:
-        """How many matrices there are, at least 1."""
-        return prod(self.batch)
 
 
 def call_of(op: hlo.CustomCallOp, routine: str) -> LapackCall | None:

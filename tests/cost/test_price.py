@@ -15,7 +15,7 @@ from jxc.backend.targets import find_target
 from jxc.cost.cpu_products import copies_for_dot
 from jxc.cost.fusion import kernels_of
 from jxc.cost.price import UNKNOWN_TRIPS
-from jxc.cost.prices import price_of, prices_of_unrolling
+from jxc.cost.prices import Version, prices_of_unrolling, prices_of_versions
 from jxc.cost.rates import Rates
 from jxc.ir import clone_module, make_context, read_module
 from jxc.ir.module import main_of
@@ -94,8 +94,9 @@ def test_kernels_around_reductions_on_gpu(name):
         assert _launched(text)[1] in (kernels, kernels - 1)  # it may compute two results at once
 
 
-def _seconds(ops, outputs, context):
-    return price_of(ops, outputs, context.device, context.rates).seconds
+def _seconds(ops, outputs, context, rates=None):
+    versions = Version(ops, outputs, {}), Version((), (), {})
+    return prices_of_versions(*versions, context.device, rates or context.rates)[0].seconds
 
 
 def test_price_of_a_loop_counts_iterations():
@@ -129,7 +130,7 @@ def test_price_of_short_rows_depends_on_loop_unrolling():
     module, ops, outputs = _ops(lambda x: jnp.tanh(x * 2), np.ones(48000, np.float32))
     context = PassContext()
     with module.context:
-        flat = price_of(ops, outputs, context.device, Rates("cpu")).seconds
+        flat = _seconds(ops, outputs, context, Rates("cpu"))
     assert unrolled > 2 * rolled and rolled == pytest.approx(flat, rel=0.1)
     unrolled, rolled = _with_and_without_unrolling((16000, 3))  # of several rows at once
     assert rolled > 2 * unrolled

@@ -130,8 +130,7 @@ def test_parse_assignment_reads_every_allocation_and_value() -> None:
     allocations = parse_assignment(text)
     assert len(allocations) == text.count("allocation ")
     assert sum(len(each.values) for each in allocations) == text.count(" value: ")
-    donated = next(each for each in allocations if each.parameter == (0, ()))
-    assert donated.is_output and donated.kind == "argument"
+    (donated,) = (each for each in allocations if each.is_output and each.kind == "argument")
     assert [(value.instruction, value.index) for value in donated.values] == [
         ("weights.1", ()),
         ("copy-start.2", (0,)),

@@ -28,7 +28,7 @@ from ..ir.values import is_used
 from ..pipeline.native import run_native
 from .inputs import CannotRun, complex_array, is_float, specs_of
 from .modules import main_type, sync_type
-from .run import Interpreter, run_xla, shared_interpreter
+from .run import run_xla, shared_interpreter
 
 Run = Callable[[ir.Module, Sequence[np.ndarray]], list[np.ndarray]]
 
@@ -151,9 +151,7 @@ class ConformanceProgram:
         return None
 
 
-def read_program(
-    data: bytes, name: str, interpreter: Interpreter | None = None
-) -> ConformanceProgram:
+def read_program(data: bytes, name: str) -> ConformanceProgram:
     """Read a program, and evaluate its inputs and expected outputs.
 
     A program without `@inputs` has its calls inlined, and the constants in @main are its inputs.
@@ -161,14 +159,13 @@ def read_program(
     Args:
         data: the module, in any form that `read_module` takes.
         name: the file's, for messages.
-        interpreter: evaluates inputs and expected outputs; the process's own when None.
 
     Raises:
         CannotRun: the inputs or the expected outputs cannot be evaluated, or there are no checks.
         ModuleSyntaxError: `data` is not a module.
     """
     source = read_module(data, make_context(), name=name)
-    run = (interpreter or shared_interpreter()).run
+    run = shared_interpreter().run
     checks = [_check_of(op) for op in _checks(_main_block(source))]
     if not checks:
         raise CannotRun("nothing to check: expected custom calls @check.expect_* in @main")

@@ -54,11 +54,6 @@ def sync_type(function: ir.OpView) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(kind)
 
 
-def function_text(module: ir.Module, name: str) -> str:
-    """The text of the function `name`; KeyError where there is none."""
-    return str(functions(module)[name])
-
-
 def is_dynamic(module: ir.Module) -> bool:
     """Whether an argument of @main has a dynamic dimension."""
     kinds = [k for k in main_type(module).inputs if isinstance(k, ir.RankedTensorType)]

@@ -23,8 +23,6 @@ _VALUE = re.compile(
 )
 _RANGE = re.compile(r"\s*([^\s{]+)\{([\d,]*)\}:(\d+)-(\d+)$")
 _QUOTED = re.compile(r"\|.*?\|")
-_PARAMETER = re.compile(r"parameter (\d+)")
-_INDEX = re.compile(r"at ShapeIndex \{([\d,]*)\}")
 _COLOR = re.compile(r"color (\d+)")
 LAYOUT = re.compile(r"\{[^{}]*\}|/\*.*?\*/")
 """The parts of a shape in XLA's dumps other than the element type and the dimensions."""
@@ -65,7 +63,6 @@ class Allocation:
         size: in bytes.
         kind: "argument", "output", "temporary", "constant"; "other" for values inside a kernel.
         space: the memory space; 0 is main memory.
-        parameter: the number of the parameter that it holds, with its part of a tuple.
         is_output: whether it holds an output, as that of a donated argument may.
         values: those in it.
     """
@@ -74,7 +71,6 @@ class Allocation:
     size: int
     kind: str
     space: int
-    parameter: tuple[int, Index] | None
     is_output: bool
     values: tuple[Value, ...]
 
@@ -106,14 +102,12 @@ def _index(text: str | None) -> Index:
 
 def _allocation(head: re.Match[str], values: list[Value]) -> Allocation:
     words = _QUOTED.sub("", head[3])
-    color, part = _COLOR.search(words), _INDEX.search(words)
-    number = _PARAMETER.search(words)
+    color = _COLOR.search(words)
     return Allocation(
         int(head[1]),
         int(head[2]),
         next((kind for word, kind in _KINDS.items() if word in words), "other"),
         int(color[1]) if color else 0,
-        (int(number[1]), _index(part[1] if part else "")) if number else None,
         "maybe-live-out" in words,
         tuple(values),
     )

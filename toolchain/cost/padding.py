@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 
 import numpy as np
 
@@ -118,27 +119,26 @@ _MULTIPLE = 8  # sizes above 16 are rounded up to a multiple of it, which suits 
 _MOST_DIMENSIONS = 3  # for which several sizes are tried; further ones get one size each
 
 
-def propose_sizes(seen: Iterable[int], most: int = 4, waste: float = 0.2) -> tuple[int, ...]:
+_LITTLE_WASTE = 0.2  # the share of padding that counts as little
+
+
+def propose_sizes(seen: Iterable[int], most: int = 4) -> tuple[int, ...]:
     """The fewest sizes to pad to with little waste, or the `most` sizes with the least waste.
 
     Args:
         seen: the sizes of all calls.
         most: the largest number of programs.
-        waste: the share of padding that counts as little.
     """
     lengths = sorted(size for size in seen if size > 0)
     sizes: tuple[int, ...] = ()
     for _, sizes in best_sizes(Counter(map(_rounded, lengths)), most) if lengths else ():
-        if padding_waste(lengths, sizes) <= waste:
+        if padding_waste(lengths, sizes) <= _LITTLE_WASTE:
             break
     return sizes
 
 
 def propose_shapes(
-    seen: Sequence[tuple[int, ...]],
-    of_arrays: Sequence[Sequence[int]],
-    most: int = 4,
-    waste: float = 0.2,
+    seen: Sequence[tuple[int, ...]], of_arrays: Sequence[Sequence[int]], most: int = 4
 ) -> tuple[tuple[tuple[int, ...], ...], int, float]:
     """The sizes to pad several dimensions to, as `propose_sizes` for one.
 
@@ -146,7 +146,6 @@ def propose_shapes(
         seen: the sizes of the dimensions in each call, from 1.
         of_arrays: the positions in them of the dimensions of each array.
         most: the largest number of programs, which is that of different padded shapes.
-        waste: the share of padding that counts as little.
 
     Returns:
         The sizes of each dimension, the number of programs, and the share of padding.
@@ -163,7 +162,8 @@ def propose_shapes(
         if programs <= most:  # as one size for each dimension has
             share = 1 - _elements(seen, of_arrays) / _elements(padded, of_arrays)
             found.append((sizes, programs, share))
-    return min(found, key=lambda each: (each[2] > waste, each[1] if each[2] <= waste else each[2]))
+    little = [each for each in found if each[2] <= _LITTLE_WASTE]
+    return min(little, key=itemgetter(1)) if little else min(found, key=itemgetter(2))
 
 
 def _elements(shapes: Iterable[tuple[int, ...]], of_arrays: Sequence[Sequence[int]]) -> int:

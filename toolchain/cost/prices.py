@@ -26,14 +26,6 @@ class Version(NamedTuple):
     renamed: Mapping[ir.Value, ir.Value]
 
 
-def price_of(
-    ops: Iterable[ir.OpView], outputs: Sequence[ir.Value], device: Device, rates: Rates
-) -> Price:
-    """The price of the kernels that compute `outputs` with `ops`."""
-    model = _MODELS[device.kind](device, rates)
-    return _total(model, kernels_of(ops, outputs, kind=device.kind))
-
-
 def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
     """What LLVM's loop unrolling changes in the functions of a module on a CPU.
 

@@ -68,11 +68,11 @@ def captured_constants(jaxpr: Any, fn: Callable[..., Any]) -> tuple[CapturedCons
     return tuple(sorted(captured, key=lambda constant: -constant.nbytes))
 
 
-def warn_large(constants: tuple[CapturedConstant, ...], limit: int = LARGE) -> list[str]:
-    """A warning for each constant of more than `limit` bytes: its size, line and remedy."""
+def warn_large(constants: tuple[CapturedConstant, ...]) -> list[str]:
+    """A warning for each constant of more than `LARGE` bytes: its size, line and remedy."""
     warnings = []
     for constant in constants:
-        if constant.nbytes > limit:
+        if constant.nbytes > LARGE:
             place = f"{constant.place}: " if constant.place else ""
             size = f"{constant.nbytes / LARGE:.1f} MiB"
             lines = [f"{place}a captured {constant} of {size} becomes part of the module"]

@@ -105,7 +105,6 @@ class _Reader:
             self.name,
             self.entry,
             self.computations,
-            is_scheduled=self.header.get("is_scheduled") == "true",
             num_partitions=int(self.header.get("num_partitions", "1")),
             num_replicas=int(self.header.get("replica_count", "1")),
             aliases={

@@ -190,7 +190,6 @@ class Module:
         name: such as "jit_step".
         entry: the entry computation.
         computations: by name, in the order of the text: callees before callers.
-        is_scheduled: whether the order of instructions is the order of execution.
         num_partitions: the number of devices over which the program is partitioned.
         num_replicas: the number of copies of the program that run at the same time.
         aliases: for an output index, the number of the parameter whose buffer it reuses.
@@ -199,7 +198,6 @@ class Module:
     name: str
     entry: Computation
     computations: Mapping[str, Computation] = field(repr=False)
-    is_scheduled: bool = False
     num_partitions: int = 1
     num_replicas: int = 1
     aliases: Mapping[tuple[int, ...], int] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from ..verify import Verdict, contract_of
 from .reducer import reduce_module
 from .search import NotFailing, Reduction, module_text
 
-SECONDS = 20.0
+_SECONDS = 20.0  # of a search at most
 _RUN_LIMIT = 3.0  # seconds for one run: a candidate may be an endless loop
 
 
@@ -49,7 +49,6 @@ def find_counterexample(
     *,
     context: PassContext | None = None,
     seeds: int = 3,
-    seconds: float = SECONDS,
 ) -> Counterexample | None:
     """The smallest program found whose meaning the pipeline changes.
 
@@ -59,7 +58,7 @@ def find_counterexample(
         verdict: of the function that it breaks; has a difference.
         context: of the rules.
         seeds: how often to draw arguments; the same number shows the difference again.
-        seconds: how long to search at most.
+
 
     Returns:
         None where the difference does not show again on the function alone.
@@ -69,7 +68,7 @@ def find_counterexample(
         is_alone = verdict.program is not None
         alone = module if is_alone else with_main(module, verdict.function)
         try:
-            reduction = reduce_module(alone, test.still_fails, seconds=seconds)
+            reduction = reduce_module(alone, test.still_fails, seconds=_SECONDS)
         except NotFailing:
             return None
         shown = test.verdict_on(reduction.module)
