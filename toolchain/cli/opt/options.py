@@ -137,8 +137,9 @@ class OptOptions(PrintOptions, PassOptions):
             raise UsageError(
                 "--mlir-print-ir-tree-dir needs an option such as --mlir-print-ir-after-all"
             )
-        if self.reproducer is not None:
-            require_file(self.reproducer)
+        for file in (self.reproducer, self.remarks_output_file):
+            if file is not None:
+                require_file(file)
         if self.mlir_print_ir_tree_dir:
             require_folder(self.mlir_print_ir_tree_dir)
 

@@ -16,14 +16,7 @@ import click
 from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
-from ...files import require_file
-from ...ir import (
-    count_ops,
-    make_context,
-    read_module,
-    write_bytecode,
-    write_text,
-)
+from ...ir import count_ops, make_context, read_module, write_bytecode, write_text
 from ...ir.diagnostics import Diagnostic, collect_diagnostics
 from ...pipeline import PassError, Pipeline, PipelineReport, run_pipeline
 from ...pipeline.instruments import PrintIR
@@ -66,11 +59,10 @@ class OptRun:
 
     @contextlib.contextmanager
     def remarks(self) -> Iterator[list[Remark]]:
-        """Collect the remarks that the filters select; write them to a file, or print them."""
-        options, selected, found = self.options, list[Remark](), list[Remark]()
-        with contextlib.ExitStack() as stack:
-            if options.has_remarks:
-                found = stack.enter_context(collect_remarks())
+        """Collect the remarks that are asked for; write them to a file, or print them."""
+        options, selected = self.options, list[Remark]()
+        nothing: contextlib.AbstractContextManager[list[Remark]] = contextlib.nullcontext([])
+        with collect_remarks() if options.has_remarks else nothing as found:
             try:
                 yield selected
             finally:
@@ -86,7 +78,6 @@ class OptRun:
     @cached_property
     def remarks_file(self) -> TextIO:
         """The file of `--remarks-output-file`, for the remarks of all modules."""
-        require_file(str(self.options.remarks_output_file))
         return Path(str(self.options.remarks_output_file)).open("w", encoding="utf-8")
 
     @cached_property
