@@ -112,7 +112,6 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     none ran. A table shows the time by line of Python.
 
     The program keeps its own output and exit code. Options of jxc go before SCRIPT.
-    `jxc compile f.py:step SPECS --profile` profiles a function.
     """
     options = ProfileOptions(**flags)
     require_distinct(options.files)

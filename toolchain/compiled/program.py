@@ -213,7 +213,6 @@ def compile_module(
     target: Target,
     options: Mapping[str, Any],
     mesh: Mapping[str, int] | None = None,
-    hlo_pass: str | None = None,
 ) -> Compiled | Refused:
     """Compile a module without running passes; the result, or the compiler's refusal.
 
@@ -225,14 +224,7 @@ def compile_module(
     try:
         mesh = mesh or next(iter(meshes_of(module).values()), {})
         others = fitting_shapes(module, mesh)
-        made = build(
-            module,
-            target,
-            xla_options=options,
-            hlo_pass=hlo_pass,
-            mesh=mesh,
-            other_meshes=others,
-        )
+        made = build(module, target, xla_options=options, mesh=mesh, other_meshes=others)
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
     return Compiled(ops, made, mesh, global_arguments(module), others)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import UsageError
-from ...files import input_name
+from ...files import input_name, read_input
 from ..options import given_lowering
+from ..process import in_child, stay_on_cpu
 from .options import CompileOptions
 
 if TYPE_CHECKING:
@@ -57,6 +62,39 @@ class CompileJob:
         than = f", {ratio:.2f} times as fast as O2" if ratio and found.choice != DEFAULT else ""
         click.echo(f"jxc: O3 on {target.name}: {found.choice}{than}", err=True)
         return make_pipeline(found.pipeline), dict(found.xla_options)
+
+
+@contextlib.contextmanager
+def prepared(
+    verb: str, options: CompileOptions, targets: list[Target], default: str, *, runs_here: bool
+) -> Iterator[CompileJob]:
+    """The program of a command line, in a child process with the JAX types that it needs.
+
+    Args:
+        verb: of the command line.
+        options: the command line's.
+        targets: what it is compiled for.
+        default: the pipeline if none is named.
+        runs_here: whether it is to run on this machine.
+    """
+    os.environ.pop("JXC_PIPELINE", None)  # only the passes that are named here run
+    if not any(target.is_present and target.kind != "cpu" for target in targets):
+        stay_on_cpu()
+    source = options.request.target
+    is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
+    data = read_input(source) if is_file else None
+    spec = options.pipeline_text(default)
+    stage = in_child(data, lambda saved: [verb, str(saved), *options.again(spec)])
+    stage.enter(f"while reading {input_name(source)}")
+    traced_for = next((target for target in targets if target.is_present), targets[0])
+    job = prepare(data, spec, options, None if runs_here else traced_for.platform)
+    stage.enter(f"while compiling {job.name}")
+    with contextlib.ExitStack() as stack:
+        if job.x64:
+            import jax
+
+            stack.enter_context(jax.enable_x64(True))
+        yield job
 
 
 def prepare(
