@@ -23,7 +23,7 @@ def chosen(
 def message(remark: Remark) -> str:
     """The remark in MLIR's form: `[Missed] RULE | Reason="..."`."""
     key = "Reason" if remark.kind == "missed" else "Remark"
-    return f"[{remark.kind.title()}] {remark.rule} | {key}={json.dumps(remark.text)}"
+    return f"[{remark.kind.title()}] {remark.rule} | {key}={json.dumps(remark.text, ensure_ascii=False)}"
 
 
 def where(remark: Remark, name: str) -> str:
