@@ -23,7 +23,8 @@ def chosen(
 def message(remark: Remark) -> str:
     """The remark in MLIR's form: `[Missed] RULE | Reason="..."`."""
     key = "Reason" if remark.kind == "missed" else "Remark"
-    return f"[{remark.kind.title()}] {remark.rule} | {key}={json.dumps(remark.text, ensure_ascii=False)}"
+    text = json.dumps(remark.text, ensure_ascii=False)
+    return f"[{remark.kind.title()}] {remark.rule} | {key}={text}"
 
 
 def where(remark: Remark, name: str) -> str:
