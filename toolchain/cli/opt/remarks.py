@@ -13,7 +13,8 @@ _AT = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)")
 def message(remark: Remark) -> str:
     """The remark in MLIR's form: `[Missed] RULE | Reason="..."`."""
     key = "Reason" if remark.kind == "missed" else "Remark"
-    return f"[{remark.kind.title()}] {remark.rule} | {key}={json.dumps(remark.text)}"
+    text = json.dumps(remark.text, ensure_ascii=False)
+    return f"[{remark.kind.title()}] {remark.rule} | {key}={text}"
 
 
 def where(remark: Remark, name: str) -> str:
