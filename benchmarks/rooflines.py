@@ -59,12 +59,12 @@ def kernels_of_model(name: str) -> list[dict[str, Any]]:
     import jax
     from models import MODELS
 
-    from jxc.tools.profile.recording import profile_calls
+    from jxc.tools.profile.recording import record_calls
 
     function, args = MODELS[name]()
     call = jax.jit(function)
-    profile = profile_calls(name, lambda: call(*args), CALLS)
-    return list(_kernels(profile))
+    jax.block_until_ready(call(*args))  # compiles
+    return list(_kernels(record_calls(lambda: jax.block_until_ready(call(*args)), CALLS)))
 
 
 def _kernels(profile: Any) -> Iterator[dict[str, Any]]:
@@ -99,8 +99,8 @@ def _fastest_runs(profile: Any) -> dict[tuple[str, str], float]:
 
 def _ops_by_kernel(profile: Any) -> dict[tuple[str, str], Iterable[str]]:
     from jxc.compiled.kernels import kernels_of
+    from jxc.events._private import hlo_text
     from jxc.hlo import parse_hlo
-    from jxc.tools.profile._private import hlo_text
 
     programs = {piece.program for piece in profile.pieces if piece.kernel}
     return {

@@ -1,6 +1,6 @@
 """A small network, and what `jxc compile` calls it with.
 
-jxc compile examples/predict.py:predict --args examples/predict.py:arguments --report
+jxc report examples/predict.py:predict --args examples/predict.py:arguments
 """
 
 from itertools import pairwise

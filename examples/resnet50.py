@@ -1,6 +1,6 @@
 """A training step of Keras' ResNet50, on JAX.
 
-jxc compile examples/resnet50.py:step --args examples/resnet50.py:arguments --report
+jxc report examples/resnet50.py:step --args examples/resnet50.py:arguments
 """
 
 import os

@@ -1,7 +1,7 @@
 """A transformer's training step, in plain JAX.
 
-jxc compile examples/transformer.py:step --target tpu:v5p:4x4x4 --mesh data=16,model=4 --report
-jxc compile examples/transformer.py:step --target gpu:h100 --mesh data=8 --report
+jxc report examples/transformer.py:step --target tpu:v5p:4x4x4 --mesh data=16,model=4
+jxc report examples/transformer.py:step --target gpu:h100 --mesh data=8
 
 The command line finds `arguments` and `shardings` below, since it is given no others.
 """

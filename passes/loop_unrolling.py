@@ -8,7 +8,7 @@ from jxc.cost.cpu import COMPILE_KERNEL
 from jxc.cost.prices import prices_of_unrolling
 from jxc.ir.xla_options import XLA_OPTIONS, set_xla_option
 from jxc.rewrite import PassContext, is_collecting, module_pass, remark
-from jxc.rewrite.gate import Verdict
+from jxc.rewrite.gate import RewritePrices
 
 _OPTION = "xla_cpu_disable_loop_unrolling"
 
@@ -27,13 +27,13 @@ def loop_unrolling(module: ir.Operation, context: PassContext) -> None:
     if context.target != "cpu":
         return
     unrolled, rolled = prices_of_unrolling(module, context.device, context.rates)
-    verdict = Verdict(unrolled, rolled, context.device.name)
+    prices = RewritePrices(unrolled, rolled, context.device.name)
     is_slower = rolled.seconds > unrolled.seconds
     compiling = (unrolled.compile_seconds - rolled.compile_seconds) * 1e9
     saves_a_kernel = compiling >= context.rates[COMPILE_KERNEL]  # less is within the error
-    pays = verdict.is_faster or (saves_a_kernel and not is_slower)
+    pays = prices.is_faster or (saves_a_kernel and not is_slower)
     if pays:
         set_xla_option(module, _OPTION)
     if is_collecting():
         kind, what = ("passed", f"set {_OPTION}") if pays else ("missed", "declined")
-        remark("loop-unrolling", kind, module.location, f"{what}: {verdict}")
+        remark("loop-unrolling", kind, module.location, f"{what}: {prices}")

@@ -23,7 +23,7 @@ from jxc.ir.propagation import (
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.shardy import ShardyError
 from jxc.rewrite import module_pass
-from jxc.rewrite.cone import is_free, read_by
+from jxc.rewrite.cone import is_constant_like, read_by
 
 _MOST_TRIALS = 4
 _UNSTATED = (ir.Block, func.CallOp, hlo.WhileOp, hlo.IfOp, hlo.CaseOp, sdy.ManualComputationOp)
@@ -84,7 +84,7 @@ def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     owner, found = op.input.owner, shardings.of(op.input)
     if isinstance(owner, sdy.ShardingConstraintOp):
         found = sdy.TensorShardingAttr(owner.sharding)
-    elif not isinstance(owner, ir.Block) and is_free(owner):
+    elif not isinstance(owner, ir.Block) and is_constant_like(owner):
         return is_closed
     return is_closed and placement(found) == placement(asked)
 
@@ -178,7 +178,9 @@ def _changed(module: ir.Operation, shardings: Shardings, trial: ir.Operation) ->
     return {
         copy
         for old, new in zip(_compared(module), _compared(trial), strict=True)
-        if not is_free(new)  # an op of constants may show as such once a constraint is gone
+        if not is_constant_like(
+            new
+        )  # an op of constants may show as such once a constraint is gone
         for value, copy in zip(old.results, new.results, strict=True)
         if placement(shardings.of(value)) != placement(found.of(copy))
     }

@@ -101,8 +101,8 @@ MISSING = {
     "jxc-compiler[html]": ("explain", "--html", "page.html", "script.py"),
     "jxc-compiler[lsp]": ("lsp",),
     "jxc-compiler[testing]": ("test", "."),
-    "pip install libtpu": ("compile", "script.py:fn", "f32[4]", "--target", "tpu:v5e"),
-    "pip install jax-cuda13-plugin": ("compile", "script.py:fn", "f32[4]", "--target", "gpu:h100"),
+    "pip install libtpu": ("report", "script.py:fn", "f32[4]", "--target", "tpu:v5e"),
+    "pip install jax-cuda13-plugin": ("report", "script.py:fn", "f32[4]", "--target", "gpu:h100"),
 }
 """What the error of a command names, where the packages that it needs are not installed."""
 

@@ -8,7 +8,6 @@ says "different". docs/opt.md holds the result.
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -116,34 +115,6 @@ def files(result: Result) -> object:
     }
 
 
-def timing(result: Result) -> object:
-    """The keys of the entries, and whether the last one is the total."""
-    found = json.loads(result.err)
-    return {"wall", "name"} <= found[0].keys(), found[-1]["name"], set(found[-1]["wall"])
-
-
-def pipeline_of(name: str) -> Callable[[Result], object]:
-    """The pipeline in a reproducer."""
-
-    def view(result: Result) -> object:
-        found = re.search(r'pipeline: "(.*)"', (result.folder / name).read_text())
-        return found and re.sub(r"\s+|\{[^}]*\}", "", found[1])
-
-    return view
-
-
-def dialects(result: Result) -> object:
-    """The form of the line, and the dialects of core MLIR that a JAX program holds."""
-    (line,) = [each for each in result.out.splitlines() if each.strip()]
-    head, _, names = line.partition(": ")
-    return head, sorted({"arith", "builtin", "chlo", "func", "stablehlo"} & set(names.split(",")))
-
-
-def actions(result: Result) -> object:
-    """The lines about the execution of passes, without the names of passes and threads."""
-    return re.findall(r"\] (begins|completed).*`(pass-execution)`", result.out + result.err)
-
-
 def printed_pipeline(result: Result) -> object:
     found = re.search(r"builtin\.module\(.*\)", result.err, re.DOTALL)
     return found and re.sub(r"\s+|\{[^}]*\}", "", found[0])
@@ -154,14 +125,12 @@ CASES = [
     Case("--pass-pipeline", (PIPELINE,), "the module", text),
     Case("--pass-pipeline", (PIPELINE,), "the module, of StableHLO", text, STABLEHLO),
     Case("--dump-pass-pipeline", (PIPELINE, "--dump-pass-pipeline"), "passes", printed_pipeline),
-    Case("--show-dialects", ("--show-dialects",), "the form, common dialects", dialects),
     Case("--split-input-file", ("--split-input-file",), "the modules", text, SPLIT),
     Case("--allow-unregistered-dialect", ("--allow-unregistered-dialect",), "the module", text,
          UNKNOWN),
     Case("--allow-unregistered-dialect", (), "without it: the exit code is not 0",
          lambda result: result.code != 0, UNKNOWN),
     Case("--verify-each", (PIPELINE, "--verify-each"), "the module", text),
-    Case("--verify-roundtrip", ("--verify-roundtrip",), "the module", text),
     Case("--verify-diagnostics", ("--verify-diagnostics",), "as expected", messages, EXPECTED),
     Case("--verify-diagnostics", ("--verify-diagnostics",), "messages, wrong", messages, WRONG),
     Case("--verify-diagnostics", ("--verify-diagnostics",), "messages, missing", messages, PARTLY),
@@ -169,12 +138,9 @@ CASES = [
          "messages, missing", messages, PARTLY),
     Case("--mlir-print-op-generic", ("--mlir-print-op-generic",), "the module", text),
     Case("--mlir-print-debuginfo", ("--mlir-print-debuginfo",), "the module", text),
-    Case("--mlir-pretty-debuginfo", ("--mlir-print-debuginfo", "--mlir-pretty-debuginfo"),
-         "the module", text),
     Case("--mlir-print-local-scope", ("--mlir-print-debuginfo", "--mlir-print-local-scope"),
          "the module", text),
     Case("--mlir-use-nameloc-as-prefix", ("--mlir-use-nameloc-as-prefix",), "the module", text),
-    Case("--mlir-print-skip-regions", ("--mlir-print-skip-regions",), "the module", text),
     Case("--mlir-elide-elementsattrs-if-larger", ("--mlir-elide-elementsattrs-if-larger=2",),
          "the module", text),
     *(
@@ -184,20 +150,12 @@ CASES = [
     Case("--mlir-print-ir-after-change",
          (PIPELINE, "--mlir-print-ir-after-all", "--mlir-print-ir-after-change"),
          "the dumps", dumps),
-    Case("--mlir-print-ir-module-scope",
-         ("--pass-pipeline=builtin.module(cse)", "--mlir-print-ir-after-all",
-          "--mlir-print-ir-module-scope", "--mlir-disable-threading"), "the dumps", dumps),
     Case("--mlir-print-ir-tree-dir",
          (PIPELINE, "--mlir-print-ir-after-all", "--mlir-print-ir-tree-dir=tree"), "files", files),
-    Case("--mlir-output-format=json", (PIPELINE, "--mlir-timing", "--mlir-output-format=json"),
-         "the keys", timing),
     Case("--mlir-timing", (PIPELINE, "--mlir-timing"), "there is a total",
          lambda result: "Total" in result.err),
     Case("--mlir-pass-statistics", (PIPELINE, "--mlir-pass-statistics"), "the title",
          lambda result: "Pass statistics report" in result.err),
-    Case("--mlir-generate-reproducer", (PIPELINE, "--mlir-generate-reproducer=r.mlir"),
-         "the pipeline in the file", pipeline_of("r.mlir")),
-    Case("--log-actions-to", (PIPELINE, "--log-actions-to=-"), "the actions of passes", actions),
 ]  # fmt: skip
 
 
@@ -211,21 +169,20 @@ def run(tool: str, case: Case, *more: str) -> Result:
 
 
 def exchanged(ours: str, other: str) -> list[tuple[str, str, bool]]:
-    """Files that one tool writes and the other reads: bytecode and reproducers."""
-    rows = []
+    """Files that one tool writes and the other reads: bytecode, and reproducers of mlir-opt."""
     expected = run(ours, Case("", (PIPELINE,), "", text)).out.split()
-    for writer, reader, which in ((ours, other, "jxc's"), (other, ours, "the other's")):
-        arguments = (PIPELINE, "--emit-bytecode", "-o", "out.mlirbc")
+    bytecode = (PIPELINE, "--emit-bytecode", "-o", "out.mlirbc")
+    reproducer = (PIPELINE, "--mlir-generate-reproducer=r.mlir")
+    rows = []
+    for flag, what, writer, reader, arguments, read in (
+        ("--emit-bytecode", "jxc's file is read", ours, other, bytecode, ["out.mlirbc"]),
+        ("--emit-bytecode", "the other's file is read", other, ours, bytecode, ["out.mlirbc"]),
+        ("--run-reproducer", "the other's file is run", other, ours, reproducer,
+         ["--run-reproducer", "r.mlir"]),
+    ):  # fmt: skip
         folder = run(writer, Case("", arguments, "", text)).folder
-        found = subprocess.run([*reader.split(), "out.mlirbc"], cwd=folder, capture_output=True)
-        same = found.stdout.decode().split() == expected
-        rows.append(("--emit-bytecode", f"{which} file is read", same))
-        arguments = (PIPELINE, "--mlir-generate-reproducer=r.mlir")
-        folder = run(writer, Case("", arguments, "", text)).folder
-        command = [*reader.split(), "--run-reproducer", "r.mlir"]
-        found = subprocess.run(command, cwd=folder, capture_output=True)
-        same = found.stdout.decode().split() == expected
-        rows.append(("--run-reproducer", f"{which} file is run", same))
+        found = subprocess.run([*reader.split(), *read], cwd=folder, capture_output=True)
+        rows.append((flag, what, found.stdout.decode().split() == expected))
     return rows
 
 

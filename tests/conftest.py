@@ -11,6 +11,9 @@ os.environ["JXC_RATES"] = "shipped"  # cost conditions must not depend on this m
 
 from hypothesis import HealthCheck, settings
 
-# Slow generation of examples on a busy machine is not a failure.
-settings.register_profile("jxc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("jxc")
+# Slow generation of examples on a busy machine is not a failure. `make fuzz` draws other examples:
+# --hypothesis-profile=random.
+_ON_ANY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", derandomize=True, **_ON_ANY_MACHINE)
+settings.register_profile("random", **_ON_ANY_MACHINE)
+settings.load_profile("fixed")

@@ -6,7 +6,7 @@ import pytest
 
 from jxc.errors import JxcError, UsageError
 from jxc.pipeline import load_passes
-from jxc.pipeline.library import import_file
+from jxc.pipeline.library import import_option_file
 
 RULES = """
 from jaxlib.mlir.dialects.stablehlo import AbsOp
@@ -58,7 +58,7 @@ def test_file_may_import_what_lies_beside_it(tmp_path, option):
     text = RULES.replace("from .helpers", "from helpers_beside")
     (tmp_path / "rules.py").write_text(f"{text}\n\ndef later():\n    import late_beside\n")
     before = [*sys.path]
-    import_file(tmp_path / "rules.py", option).later()
+    import_option_file(tmp_path / "rules.py", option).later()
     assert sys.path == [*before, str(tmp_path)]
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from jxc.cli import cli
 from jxc.errors import VARIABLES
@@ -54,7 +55,8 @@ def test_exit_codes_are_those_of_the_help():
     listed = re.findall(
         r"^\| (\d) \| (.*) \|$", (REFERENCE / "commands.md").read_text(), re.MULTILINE
     )
-    assert listed == re.findall(r"^ +(\d)  (.*)$", cli.help, re.MULTILINE)
+    codes = " ".join(cli.help.partition("Exit codes: ")[2].split())
+    assert listed == re.findall(r"(\d) ([^;.]+)", codes)
 
 
 def glossary(title):
@@ -97,3 +99,8 @@ def contains(message, quoted):
     """Whether a message has the quoted text; `…` in the quotation stands for any text."""
     pattern = ".*".join(re.escape(part.strip()) for part in quoted.split("…") if part.strip())
     return re.search(pattern, message)
+
+
+def test_the_list_of_verbs_fits_a_terminal() -> None:
+    lines = CliRunner().invoke(cli, ["--help"]).output.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80

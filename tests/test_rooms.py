@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "display": set(),
     "child": set(),
     "cost": {"ir", "files"},
-    "rewrite": {"ir", "cost"},
+    "rewrite": {"ir", "cost", "units"},
     "pipeline": {"ir", "rewrite", "cost", "display", "importing", "units"},
     "passes": {"ir", "rewrite", "cost", "patterns"},
     "frontend": {"ir", "source", "importing", "files"},
@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "events": COMPILING,
     "pages": COMPILING,
     **dict.fromkeys(sorted(TOOLS), BELOW_TOOLS),
-    "tools.lsp": {"ir", "source", "child"},
+    "tools.lsp": {"ir", "source", "child", "units"},
     "notebook": COMPILING | {"events", "tools.explain", "tools.doctor"},
     "testing": BELOW_TOOLS | {"tools.report", "tools.explain"},
     "cli": BELOW_TOOLS | TOOLS | {"testing"},
@@ -92,6 +92,14 @@ def test_private_names_stay_in_their_room(room):
         assert not {n for n in names if room_of(n) != room}, file
 
 
+def test_passes_import_other_rooms_absolutely_and_each_other_relatively():
+    for file in files_of("passes"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level <= len(file.relative_to(ROOT).parent.parts), (file, node.lineno)
+                assert not (node.module or "").startswith("jxc.passes"), (file, node.lineno)
+
+
 def test_no_module_imports_itself_through_others():
     files = {full_name(file, room): (file, room) for room in MAY_IMPORT for file in files_of(room)}
     imports = {
@@ -120,3 +128,14 @@ def test_every_folder_is_a_room():
 @pytest.mark.parametrize("room", MAY_IMPORT)
 def test_files_have_at_most_400_lines(room):
     assert {f.name: n for f in files_of(room) if (n := len(f.read_text().splitlines())) > 400} == {}
+
+
+def test_no_two_public_classes_have_the_same_name():
+    names = [
+        node.name
+        for room in MAY_IMPORT
+        for file in files_of(room)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert {name for name in names if names.count(name) > 1} == set()

@@ -98,7 +98,7 @@ COMMANDS = {
     "--json",
     "compile for its cost": f"jxc compile {STEP} --emit cost --json",
     "report": f"jxc report model.py:sharded {SQUARES} --json --max-memory 1KiB "
-    "--mesh data=4 --in-sharding 'x=data'",
+    "--mesh data=4 --sharding 'x=data'",
     "report a refused program": "jxc report refused.mlir --json",
     "verify a wrong module": "jxc verify small.mlir wrong.mlir --seconds 5 --json",
     "verify a pipeline": f"jxc verify sine.mlir --json --bisect {WRONG_SINE}",

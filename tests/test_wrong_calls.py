@@ -14,7 +14,6 @@ from jxc.cli.compile.options import parse_xla_options
 from jxc.errors import JxcError, UsageError
 from jxc.files import whole_number
 from jxc.frontend.arguments import parse_static
-from jxc.frontend.checks import find_device
 from jxc.frontend.mesh import split_host
 from jxc.frontend.specs import parse_argument
 from jxc.ir import ModuleSyntaxError, make_context, read_module
@@ -94,7 +93,6 @@ def test_a_width_that_is_no_number_is_ignored(tmp_path, columns):
         (parse_mesh, f"data={LONG}"),
         (parse_mesh, "data=100000000000"),
         (parse_static, f"{LONG}=1"),
-        (find_device, f"cpu:{LONG}"),
         (find_target, f"tpu:v5e:{LONG}x2"),
         (parse_bytes, f"{LONG}GiB"),
         (parse_count, "1e99999"),

@@ -1,4 +1,4 @@
-"""Sizes, counts and times as text: "12GiB", "2e12", "3T", "1.24 ms"; the width of text."""
+"""Sizes, counts and times as text: "12GiB", "3T", "1.24 ms", "2 programs"; the width of text."""
 
 from __future__ import annotations
 
@@ -61,6 +61,12 @@ def show_seconds(seconds: float) -> str:
         if seconds >= 0.9995 * size:  # 999.6 ms is "1 s"
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"
+
+
+def counted(count: float, noun: str) -> str:
+    """A number and a noun in its singular or plural: "1 program", "2 processes", "0.5 kernels"."""
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count if isinstance(count, int) else format(count, 'g')} {noun}{ending}"
 
 
 def _show(amount: float, step: int, units: tuple[str, ...], space: str) -> str:

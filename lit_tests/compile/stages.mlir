@@ -5,7 +5,6 @@
 // RUN: %jxc compile %s --emit cost | FileCheck %s --check-prefix=COST
 // RUN: %jxc compile %s --emit memory | FileCheck %s --check-prefix=MEMORY
 // RUN: %jxc compile %s --emit hlo --xla-option xla_disable_hlo_passes=fusion -o %t && FileCheck %s --check-prefix=OPTION --input-file %t
-// RUN: %jxc compile %s --report -O0 | FileCheck %s --check-prefix=LINE
 // RUN: not %jxc compile %s --xla-option xla_no_such_option=1 2>&1 | FileCheck %s --check-prefix=NOOPTION
 // RUN: not %jxc compile %s --xla-option xla_cpu 2>&1 | FileCheck %s --check-prefix=NOVALUE
 // RUN: not %jxc compile %s --emit hlo --run 2>&1 | FileCheck %s --check-prefix=BOTH
@@ -19,12 +18,11 @@
 // LLVM: define {{.*}}ptr @
 // COST: "flops":
 // MEMORY: "argument": 4096
-// LINE: loop: exponential {{.*}}stages.mlir:31
 // OPTION: wrapped_exponential
 // NOOPTION: jxc: error: XLA does not compile it: {{.*}}xla_no_such_option
 // NOOPTION-NOT: Traceback
 // NOVALUE: --xla-option xla_cpu: expected NAME=VALUE
-// BOTH: --emit prints a stage; --run, --bench, --profile, --diff-plain run: give one of them
+// BOTH: --emit prints a stage; --run, --bench, --diff-plain run: give one of them
 // JSON: --emit hlo prints a text, not JSON: leave out --json
 module @stages {
   func.func public @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {

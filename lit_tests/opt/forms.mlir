@@ -2,7 +2,6 @@
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %jxc opt %s --emit-bytecode -o %t/m.bc
 // RUN: %jxc opt %t/m.bc | FileCheck %s
-// RUN: %jxc opt %s --emit-portable | %jxc opt - | FileCheck %s
 // RUN: %python %S/Inputs/export_add.py %t/add.export
 // RUN: %jxc opt %t/add.export | FileCheck %s --check-prefix=EXPORT
 // RUN: %jxc opt %S/Inputs/add.hlo | FileCheck %s --check-prefix=HLO

@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p loop-unrolling --split-input-file | FileCheck %s
 // RUN: %jxc opt %s -p loop-unrolling --target gpu --split-input-file | FileCheck %s --check-prefix=GPU
 // RUN: %jxc opt %s -p loop-unrolling --split-input-file --why 2>&1 >%t | FileCheck %s --check-prefix=WHY
-// WHY: [Missed] loop-unrolling | Reason="declined: {{.*}} us instead of {{.*}} us on cpu"
+// WHY: [Missed] loop-unrolling | Reason="declined: {{.*}} µs instead of {{.*}} µs on cpu"
 
 // LLVM unrolls the loop over 16 elements, and does not vectorize it.
 // CHECK: module @rows_of_16 attributes {jxc.xla_options = {xla_cpu_disable_loop_unrolling = true}}

@@ -18,12 +18,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.materialize import fuses_into_reduce, materialize
 from jxc.ir.values import element_type, shape_of
-from jxc.passes._shared.signed_zero import sum_from_zero
-from jxc.passes._shared.window import pad
-from jxc.passes.convolution import cost as cost
 from jxc.rewrite import PassContext, reassociates, rule
 
-from . import geometry
+from .._shared.signed_zero import sum_from_zero
+from .._shared.window import pad
+from . import cost, geometry
 from .geometry import Convolution
 from .window import Walk, as_result, backwards, result_walk, window_walk
 

@@ -9,8 +9,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of
-from jxc.passes._shared.window import WindowAxis, is_solid, window_axes
 from jxc.rewrite import once_per_visit
+
+from .._shared.window import WindowAxis, is_solid, window_axes
 
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 

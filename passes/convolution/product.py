@@ -7,10 +7,9 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.passes._shared.window import pad
-from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
+from .._shared.window import pad
 from . import geometry
 from .geometry import Convolution
 from .window import as_result, backwards, result_walk, window_walk

@@ -14,12 +14,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.passes._shared.dot import swapped
-from jxc.passes._shared.window import WindowAxis, pad
-from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
-from . import geometry
+from .._shared.dot import swapped
+from .._shared.window import WindowAxis, pad
+from . import cost, geometry
 from .depthwise import channels_last
 from .geometry import Convolution
 from .window import as_result, backwards, result_walk

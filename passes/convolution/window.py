@@ -14,8 +14,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.passes._shared.window import WindowAxis
 
+from .._shared.window import WindowAxis
 from .geometry import Convolution
 
 

@@ -12,8 +12,8 @@ from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, users
-from jxc.passes.elementary import cost as cost
 
+from . import cost
 from .arithmetic import Tensor, where
 
 _NARROW = ("f32", "f16", "bf16")

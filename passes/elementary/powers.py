@@ -8,9 +8,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import splat_of
-from jxc.passes.elementary import cost as cost
 from jxc.rewrite import approximates, rule
 
+from . import cost
 from .arithmetic import Tensor, polynomial, where
 from .exponential import exponential, logarithm
 from .operands import has_enough_elements, is_eligible, narrowed, result, single, widened

@@ -8,9 +8,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, splat_of
-from jxc.passes.elementary import cost as cost
 from jxc.rewrite import exact, rule
 
+from . import cost
 from .arithmetic import Tensor, where, with_sign_of
 from .operands import is_eligible, narrowed, result, single, widened
 

@@ -45,7 +45,7 @@ class Position(NamedTuple):
     build: Callable[[], ir.Value]
 
 
-class Row(NamedTuple):
+class Slice(NamedTuple):
     """A value for each position along the other dimensions.
 
     Attributes:
@@ -67,8 +67,8 @@ class Hit(NamedTuple):
     """
 
     position: Position | None
-    there: Row
-    elsewhere: Row
+    there: Slice
+    elsewhere: Slice
 
 
 def hit_of(value: ir.Value, dim: int, depth: int = _DEPTH) -> Hit | None:
@@ -79,13 +79,13 @@ def hit_of(value: ir.Value, dim: int, depth: int = _DEPTH) -> Hit | None:
         known = literal(value)
         if known is None or known.ndim:
             return None
-        same = Row(partial(build.dense, known, with_shape(value, rest)), known)
+        same = Slice(partial(build.dense, known, with_shape(value, rest)), known)
         return Hit(None, same, same)
     owner = value.owner
     match owner:
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
-            row = _row_of_broadcast(x, list(dims), dim, rest)
-            return None if row is None else Hit(None, row, row)
+            everywhere = _slice_of_broadcast(x, list(dims), dim, rest)
+            return None if everywhere is None else Hit(None, everywhere, everywhere)
         case hlo.CompareOp() if direction_of(owner) == "EQ" and (found := _mask(owner, dim)):
             return found
         case hlo.ScatterOp():
@@ -95,13 +95,15 @@ def hit_of(value: ir.Value, dim: int, depth: int = _DEPTH) -> Hit | None:
     return _function_of_hits(owner, dim, depth) if depth and is_elementwise(owner) else None
 
 
-def _row_of_broadcast(x: ir.Value, dims: list[int], dim: int, rest: tuple[int, ...]) -> Row | None:
+def _slice_of_broadcast(
+    x: ir.Value, dims: list[int], dim: int, rest: tuple[int, ...]
+) -> Slice | None:
     extents = static_shape(x)
     if extents is None or (dim in dims and extents[dims.index(dim)] != 1):
         return None
     own = [size for each, size in zip(dims, extents, strict=True) if each != dim]
     kept = [each - (each > dim) for each in dims if each != dim]
-    return Row(lambda: build.broadcast(build.reshape(x, own), rest, kept))
+    return Slice(lambda: build.broadcast(build.reshape(x, own), rest, kept))
 
 
 def _mask(op: hlo.CompareOp, dim: int) -> Hit | None:
@@ -109,7 +111,7 @@ def _mask(op: hlo.CompareOp, dim: int) -> Hit | None:
     if hot is None or hot.dimension != dim:
         return None
     kind = ir.RankedTensorType.get(hot.shape, element_type(op.result))
-    yes, no = (Row(partial(build.splat, bit, kind), np.asarray(bit)) for bit in (True, False))
+    yes, no = (Slice(partial(build.splat, bit, kind), np.asarray(bit)) for bit in (True, False))
     return Hit(Position(hot.given, dim, hot.indices), yes, no)
 
 
@@ -126,8 +128,8 @@ def _padded(op: hlo.PadOp, dim: int, depth: int) -> Hit | None:
     sizes = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
     low, high, interior = ([*each[:dim], *each[dim + 1 :]] for each in map(list, sizes))
 
-    def padded(row: Callable[[], ir.Value], element: ir.Value | None) -> ir.Value:
-        x = row()
+    def padded(build_slice: Callable[[], ir.Value], element: ir.Value | None) -> ir.Value:
+        x = build_slice()
         fill = build.scalar(0, element_type(x)) if element is None else element
         return hlo.pad(x, fill, low, high, interior)
 
@@ -137,8 +139,8 @@ def _padded(op: hlo.PadOp, dim: int, depth: int) -> Hit | None:
         dim,
         partial(padded, inner.position.build, None),
     )
-    elsewhere = Row(partial(build.dense, known, with_shape(op.result, rest)), known)
-    return Hit(position, Row(partial(padded, inner.there.build, op.padding_value)), elsewhere)
+    elsewhere = Slice(partial(build.dense, known, with_shape(op.result, rest)), known)
+    return Hit(position, Slice(partial(padded, inner.there.build, op.padding_value)), elsewhere)
 
 
 def _function_of_hits(op: Elementwise, dim: int, depth: int) -> Hit | None:
@@ -148,7 +150,7 @@ def _function_of_hits(op: Elementwise, dim: int, depth: int) -> Hit | None:
     for value in op.operands:
         if static_shape(value) is None:
             return None
-        same = Row(partial(build.reshape, value, shape_of(value)))
+        same = Slice(partial(build.reshape, value, shape_of(value)))
         found = hit_of(value, dim, depth - 1) if shape_of(value) == shape else Hit(None, same, same)
         if found is None:
             return None
@@ -162,13 +164,13 @@ def _function_of_hits(op: Elementwise, dim: int, depth: int) -> Hit | None:
     return Hit(next(iter(positions.values()), None), there, elsewhere)
 
 
-def _function_of(op: Elementwise, rows: Sequence[Row], shape: Sequence[int]) -> Row:
-    if isinstance(op, hlo.SelectOp) and (chosen := rows[0].known) is not None:
-        return rows[1] if chosen else rows[2]
-    known = _evaluated(op, [row.known for row in rows if row.known is not None])
+def _function_of(op: Elementwise, slices: Sequence[Slice], shape: Sequence[int]) -> Slice:
+    if isinstance(op, hlo.SelectOp) and (chosen := slices[0].known) is not None:
+        return slices[1] if chosen else slices[2]
+    known = _evaluated(op, [each.known for each in slices if each.known is not None])
     if known is not None and len(known.shape) == 0:
-        return Row(partial(build.dense, known, with_shape(op.results[0], shape)), known)
-    return Row(lambda: rebuilt(op, [row.build() for row in rows], shape))
+        return Slice(partial(build.dense, known, with_shape(op.results[0], shape)), known)
+    return Slice(lambda: rebuilt(op, [each.build() for each in slices], shape))
 
 
 def _evaluated(op: Elementwise, known: Sequence[np.ndarray]) -> np.ndarray | None:
@@ -198,7 +200,7 @@ def _scattered(op: hlo.ScatterOp, dim: int) -> Hit | None:
     known = literal(op.inputs[0])
     if known is None or known.ndim:
         return None
-    elsewhere = Row(partial(build.dense, known, kind), known)
+    elsewhere = Slice(partial(build.dense, known, kind), known)
 
     def there() -> ir.Value:
         updates = build.reshape(build.transpose(op.updates[0], layout.order), rest)
@@ -211,8 +213,9 @@ def _scattered(op: hlo.ScatterOp, dim: int) -> Hit | None:
         partial(_indices, op, dim, layout, rest),
     )
     written = _written(op, known)
-    row = Row(there) if written is None else Row(partial(build.dense, written, kind), written)
-    return Hit(position, row, elsewhere)
+    if written is None:
+        return Hit(position, Slice(there), elsewhere)
+    return Hit(position, Slice(partial(build.dense, written, kind), written), elsewhere)
 
 
 def _written(op: hlo.ScatterOp, known: np.ndarray) -> np.ndarray | None:

@@ -16,8 +16,9 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, static_shape
-from jxc.passes._shared.signed_zero import plus_zero
 from jxc.rewrite import reassociates, rule
+
+from .._shared.signed_zero import plus_zero
 
 
 class _OneHot(NamedTuple):

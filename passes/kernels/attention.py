@@ -13,7 +13,7 @@ from typing import Any
 from jxc.patterns import replacement
 from jxc.rewrite import reassociates
 
-from . import cost as cost
+from . import cost
 from .flash import on_gpu, on_tpu
 
 _QUERIES, _KEYS = "f32|bf16[b,h,s,d]", "f32|bf16[b,h,t,d]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import cost as cost
+from . import cost
 
 
 def log_likelihood(x: Any, w: Any, t: Any) -> Any:

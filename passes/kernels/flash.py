@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import cost as cost
+from . import cost
 
 
 def on_tpu(q: Any, k: Any, v: Any, scale: float, *, causal: bool) -> Any:

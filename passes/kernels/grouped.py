@@ -7,7 +7,7 @@ from typing import Any
 from jxc.patterns import replacement
 from jxc.rewrite import reassociates
 
-from . import cost as cost
+from . import cost
 from .attention import causal, scores_of_jax, weighted
 from .flash import on_gpu, on_tpu
 

@@ -11,7 +11,7 @@ from jxc.ir.locations import inline_calls
 from jxc.ir.module import has_side_effect, main_of
 from jxc.rewrite import module_pass
 
-from .record import Recorder
+from .record import NanRecorder
 from .values import magnitude, may_be_nan, record_type, table_of, vector
 
 _WATCH = ("results", "values", "masked")
@@ -46,7 +46,7 @@ def locate_nans(
     if how == "results":
         _watch_results(module, element, infs)
     else:
-        _watch_values(module, Recorder(element, infs, how == "masked", detail))
+        _watch_values(module, NanRecorder(element, infs, how == "masked", detail))
 
 
 def _how(module: ir.Operation, watch: str) -> str:
@@ -64,7 +64,7 @@ def _watch_results(module: ir.Operation, element: ir.Type, infs: bool) -> None:
     add_results(module, "locate-nans", [found], table)
 
 
-def _watch_values(module: ir.Operation, recorder: Recorder) -> None:
+def _watch_values(module: ir.Operation, recorder: NanRecorder) -> None:
     inline_calls(module)
     main = main_of(module)
     assert main is not None

@@ -18,10 +18,10 @@ from jxc.ir.build import compare, convert, scalar, splat
 from jxc.ir.extra_results import add_branch_results, add_loop_values
 from jxc.ir.finite import is_finite_constant
 from jxc.ir.locations import frames_of
-from jxc.ir.module import terminator
+from jxc.ir.module import ops_of, terminator
 from jxc.ir.values import element_type
-from jxc.passes.trace_values.statistics import COUNT, is_numeric, statistics
 
+from ..trace_values.statistics import COUNT, is_numeric, statistics
 from .values import (
     NanSite,
     item,
@@ -49,7 +49,7 @@ Piece = tuple[list[NanSite], ir.Value]
 
 
 @dataclass
-class Recorder:
+class NanRecorder:
     """Adds the record to the blocks of one program, in place.
 
     Attributes:
@@ -71,7 +71,7 @@ class Recorder:
     def main(self, main: ir.OpView) -> tuple[Piece, list[NanSite | None]]:
         """The record of @main's body, and the sites of what it returns."""
         block = main.regions[0].blocks[0]
-        ops = _ops_of(block)
+        ops = ops_of(block)
         pieces: list[Piece] = []
         with ir.InsertionPoint.at_block_begin(block):
             for argument, name in zip(block.arguments, argument_names(main), strict=True):
@@ -183,7 +183,7 @@ class Recorder:
         if not _holds_floats(op):
             return []
         given, location, body = list(op.operands), op.location, op.regions[1].blocks[0]
-        ops = _ops_of(body)
+        ops = ops_of(body)
         floats = [index for index, value in enumerate(given) if may_be_nan(value)]
         iteration = NanSite("iteration", "while", location, within=within)
         carried = [
@@ -265,7 +265,7 @@ class Recorder:
         stored, pieces = self._stored, []
         for block in blocks:
             self._stored = []  # values of a branch cannot be used outside of it
-            pieces.append(self._ops(_ops_of(block), within))
+            pieces.append(self._ops(ops_of(block), within))
         self._stored = stored
         yields = [[terminator(block).operands[index] for index in floats] for block in blocks]
         results = [
@@ -339,10 +339,6 @@ def _whole(pieces: Sequence[Piece]) -> Piece:
 def _padded(sites: list[NanSite]) -> list[NanSite]:
     """The sites; a placeholder where there are none, as a vector needs an element."""
     return sites or [NanSite("more", "", ir.Location.unknown())]
-
-
-def _ops_of(block: ir.Block) -> list[ir.OpView]:
-    return list(block.operations)[:-1]
 
 
 def _holds_floats(op: ir.OpView) -> bool:

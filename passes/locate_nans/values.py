@@ -14,7 +14,8 @@ from jxc.ir import walk
 from jxc.ir.build import convert, reshape, splat
 from jxc.ir.locations import frames_of, path_of
 from jxc.ir.values import is_complex, is_float, shape_of
-from jxc.passes.trace_values.statistics import reduced
+
+from ..trace_values.statistics import reduced
 
 
 def may_be_nan(value: ir.Value) -> bool:

@@ -24,7 +24,7 @@ from .._shared.region import has_placeholder
 from . import cost
 from .copies import writing
 from .counted import CountedLoop
-from .cuts import Cut, Cuts, Output, Plan, Sum, Term, outputs_of
+from .cuts import Cut, Cuts, Output, Plan, Sum, Summand, outputs_of
 from .rows import SHAPING, Rows, can_have_rows, product, reshaped
 
 
@@ -87,7 +87,7 @@ def _is_no_real(value: ir.Value) -> bool:
     return is_boolean(value) or is_complex(value)  # build.splat has no complex zeros
 
 
-def _term_of(loop: CountedLoop, sign: int, value: ir.Value) -> Term | None:
+def _term_of(loop: CountedLoop, sign: int, value: ir.Value) -> Summand | None:
     shaping = []
     while isinstance(value.owner, hlo.TransposeOp | hlo.ReshapeOp) and _is_inner(loop, value):
         if not can_have_rows(value.owner):
@@ -100,7 +100,7 @@ def _term_of(loop: CountedLoop, sign: int, value: ir.Value) -> Term | None:
         case hlo.DotGeneralOp(lhs=x, rhs=y) as op:
             if not can_have_rows(op) or loop.is_outside(x) or loop.is_outside(y):
                 return None
-    return Term(sign, value, tuple(shaping))
+    return Summand(sign, value, tuple(shaping))
 
 
 def _is_inner(loop: CountedLoop, value: ir.Value) -> bool:
@@ -150,7 +150,7 @@ def _summed(loop: CountedLoop, target: Sum, rows: Rows) -> ir.Value:
     return total
 
 
-def _sum_of_rows(term: Term, rows: Rows) -> ir.Value:
+def _sum_of_rows(term: Summand, rows: Rows) -> ir.Value:
     match term.core.owner:
         case hlo.DotGeneralOp(lhs=x, rhs=y) as op:
             return product(op, [(rows.of(x), True), (rows.of(y), True)], is_summed=True)[0]

@@ -23,6 +23,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.bounds import step_of, trip_count, type_bounds
+from jxc.ir.module import ops_of
 from jxc.ir.values import element_type, is_integer, is_used, shape_of, splat_of, users
 from jxc.rewrite import once_per_visit
 from jxc.rewrite.annotations import has_annotation
@@ -104,7 +105,7 @@ class CountedLoop:
     @cached_property
     def ops(self) -> list[ir.OpView]:
         """The ops of the body, without its terminator."""
-        return list(self.body.operations)[:-1]
+        return ops_of(self.body)
 
     @cached_property
     def position(self) -> dict[ir.Value, int]:

@@ -19,7 +19,7 @@ from .rows import SHAPING, can_have_rows
 
 
 @dataclass(frozen=True)
-class Term:
+class Summand:
     """A term that each iteration adds to a carried value.
 
     Attributes:
@@ -43,7 +43,7 @@ class Sum:
     """A carried value to which each iteration adds terms, and that nothing else reads."""
 
     carry: int
-    terms: tuple[Term, ...]
+    terms: tuple[Summand, ...]
 
 
 @dataclass(frozen=True)

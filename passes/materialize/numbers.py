@@ -11,8 +11,9 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo as hlo
 from jxc.cost.flops import bytes_of
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import is_used, shape_of, static_shape, users
-from jxc.passes._shared.recomputed import EXPENSIVE, is_computed_once
-from jxc.passes.threefry.unroll import is_short_integer_loop
+
+from .._shared.recomputed import EXPENSIVE, is_computed_once
+from ..threefry.unroll import is_short_integer_loop
 
 _SMALLER = 8
 """A value with this many times fewer elements than random numbers may be combined with them."""

@@ -9,7 +9,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import shape_of
-from jxc.passes._shared.window import WindowAxis, is_solid, window_axes
+
+from .._shared.window import WindowAxis, is_solid, window_axes
 
 TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
 """The element types that the rules take."""

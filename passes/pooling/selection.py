@@ -17,10 +17,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
-from jxc.passes._shared.signed_zero import add_to_initial
-from jxc.passes._shared.window import WindowAxis, pad, tapped
 from jxc.rewrite import exact, reassociates, rule
 
+from .._shared.signed_zero import add_to_initial
+from .._shared.window import WindowAxis, pad, tapped
 from . import geometry
 
 MOST_SELECTED = 64

@@ -21,8 +21,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import element_type, is_splat, shape_of, splat_of, static_shape
-from jxc.passes._shared.elementwise import is_used_once
-from jxc.passes._shared.reduce_body import (
+from jxc.rewrite import PassContext, exact, reassociates, rule
+
+from .._shared.elementwise import is_used_once
+from .._shared.reduce_body import (
     can_inline,
     combiner_of,
     inline,
@@ -31,10 +33,8 @@ from jxc.passes._shared.reduce_body import (
     is_neutral,
     is_neutral_start,
 )
-from jxc.passes._shared.signed_zero import add_to_initial
-from jxc.passes._shared.window import WindowAxis, pad, tapped
-from jxc.rewrite import PassContext, exact, reassociates, rule
-
+from .._shared.signed_zero import add_to_initial
+from .._shared.window import WindowAxis, pad, tapped
 from . import geometry
 
 MOST_SLICES = 32

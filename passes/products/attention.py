@@ -18,11 +18,12 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_before, is_splat, shape_of, splat_attr, users
-from jxc.passes._shared.dot import OperandDims, sides_of
-from jxc.passes._shared.elementwise import is_used_once, numeric_shape
-from jxc.passes._shared.reduce_body import combiner_of
-from jxc.passes.products.work import is_plain
 from jxc.rewrite import reassociates, rule
+
+from .._shared.dot import OperandDims, sides_of
+from .._shared.elementwise import is_used_once, numeric_shape
+from .._shared.reduce_body import combiner_of
+from .work import is_plain
 
 _FEATURES = -1  # the label of the dimension that P does not have
 

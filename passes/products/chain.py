@@ -9,7 +9,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import shape_of
-from jxc.passes._shared.dot import (
+from jxc.rewrite import reassociates, rule
+
+from .._shared.dot import (
     OperandDims,
     dot,
     is_in_loop,
@@ -17,14 +19,13 @@ from jxc.passes._shared.dot import (
     shape_of_product,
     sides_of,
 )
-from jxc.passes.products.work import (
+from .work import (
     is_alike,
     is_plain,
     is_single,
     multiply_adds,
     multiply_adds_of,
 )
-from jxc.rewrite import reassociates, rule
 
 
 class _Factor(NamedTuple):

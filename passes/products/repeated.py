@@ -14,9 +14,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import is_float, shape_of
-from jxc.passes._shared.dot import OperandDims, dot, sides_of, swapped
-from jxc.passes._shared.elementwise import numeric_shape
 from jxc.rewrite import reassociates, rule
+
+from .._shared.dot import OperandDims, dot, sides_of, swapped
+from .._shared.elementwise import numeric_shape
 
 
 class _Repeated(NamedTuple):

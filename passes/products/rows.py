@@ -12,10 +12,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, shape_of, splat_of
-from jxc.passes._shared.dot import OperandDims, dot, may_be_hoisted, shape_of_product, sides_of
-from jxc.passes._shared.elementwise import numeric_shape, size_of, with_shape
-from jxc.passes.products.work import is_plain, is_single
 from jxc.rewrite import exact, reassociates, rule
+
+from .._shared.dot import OperandDims, dot, may_be_hoisted, shape_of_product, sides_of
+from .._shared.elementwise import numeric_shape, size_of, with_shape
+from .work import is_plain, is_single
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_splat, shape_of
-from jxc.passes._shared.dot import dot, may_be_hoisted, sides_of
-from jxc.passes._shared.reduce_body import combiner_of
-from jxc.passes.products.work import is_alike, is_plain, is_single
 from jxc.rewrite import reassociates, rule
+
+from .._shared.dot import dot, may_be_hoisted, sides_of
+from .._shared.reduce_body import combiner_of
+from .work import is_alike, is_plain, is_single
 
 _WIDE = (ir.F32Type, ir.F64Type)  # the sums of others would be rounded
 

@@ -9,8 +9,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of
-from jxc.passes._shared.dot import OperandDims, sides_of
-from jxc.passes._shared.elementwise import is_used_once, numeric_shape
+
+from .._shared.dot import OperandDims, sides_of
+from .._shared.elementwise import is_used_once, numeric_shape
 
 _FLOATS = (ir.F32Type, ir.F64Type, ir.BF16Type)
 

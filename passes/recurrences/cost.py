@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ...cost.cpu import LINE, PAGE, lines_apart
+from jxc.cost.cpu import LINE, PAGE, lines_apart
 
 SHORTEST = 32
 """Shorter axes are left alone: a forward pass of 16 elements lost 1 to 4 us."""

@@ -9,8 +9,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_complex, shape_of
-from jxc.passes._shared.signed_zero import plus_zero
 
+from .._shared.signed_zero import plus_zero
 from . import cost
 from .formulas import Linear, Solution, Term
 from .trees import Tree

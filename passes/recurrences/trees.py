@@ -20,7 +20,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.constants import array_of
 from jxc.ir.values import element_type, is_complex, shape_of, splat_of, static_shape
-from jxc.passes._shared.reduce_body import combiner_of
+
+from .._shared.reduce_body import combiner_of
 
 STRIDED = 4
 """The least number of slices with a step of 2 in a tree: of two levels."""

@@ -10,8 +10,9 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_splat, is_used, shape_of, static_shape
-from jxc.passes._shared.reduce_body import is_neutral
 from jxc.rewrite import exact, rule
+
+from .._shared.reduce_body import is_neutral
 
 MOST_COUNTED = 1 << 24
 """Positions up to this one are exact in f32."""

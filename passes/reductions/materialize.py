@@ -11,9 +11,10 @@ from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, splat_attr, static_shape
-from jxc.passes._shared.reduce_body import combiner_of, with_body_of
-from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
+
+from .._shared.reduce_body import combiner_of, with_body_of
+from . import cost
 
 _MOST_VISITED = 8  # ops before the sum
 

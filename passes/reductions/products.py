@@ -8,8 +8,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
-from jxc.passes._shared.reduce_body import combiner_of
 from jxc.rewrite import reassociates, rule
+
+from .._shared.reduce_body import combiner_of
 
 _IN_MEMORY = (
     *(

@@ -13,9 +13,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
-from jxc.passes._shared.reduce_body import combiner_of, is_neutral
-from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.rewrite import reassociates, rule
+
+from .._shared.reduce_body import combiner_of, is_neutral
+from .._shared.signed_zero import add_to_initial
 
 MOST_SLICES = 16
 """The most neighbors that are written as slices to be priced."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from jxc.errors import UsageError
-from jxc.ir.module import blocks_of, has_regions, is_pure
+from jxc.ir.module import blocks_of, has_regions, is_pure, ops_of
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.values import is_used
 from jxc.rewrite import PassContext, module_pass
@@ -96,6 +96,6 @@ def _reroll_block(
 
 def _erase_dead(block: ir.Block) -> None:
     """Erase pure ops without uses: constants of erased repetitions, and rows that loops read."""
-    for op in reversed(list(block.operations)[:-1]):
+    for op in reversed(ops_of(block)):
         if not has_regions(op) and is_pure(op) and not any(map(is_used, op.results)):
             op.operation.erase()

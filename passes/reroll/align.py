@@ -9,14 +9,13 @@ values of two iterations, and of a layer that is not in the loop.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from jxc.ir.values import shape_of
+from jxc.cost.flops import bytes_of
 
 from .sequence import Run, Sequence
 
@@ -60,8 +59,8 @@ def _places(sequence: Sequence, run: Run) -> list[int]:
         made.update((result, position) for result in results)
     change = np.zeros(run.end - run.start + 1)
     for value, position in last_use.items():
-        change[made[value] + 1] += bytes_of(value)
-        change[position + 1] -= bytes_of(value)
+        change[made[value] + 1] += bytes_of(value.type)
+        change[position + 1] -= bytes_of(value.type)
     passing = np.cumsum(change)
     inner = run.period * np.arange(1, run.count)
     totals = np.array([passing[shift + inner].sum() for shift in range(run.slack + 1)])
@@ -99,12 +98,3 @@ def _matches(earlier: Run, run: Run, made: np.ndarray, used: np.ndarray) -> int:
 def _most_common(numbers: np.ndarray) -> int:
     """How often the most frequent of `numbers` occurs."""
     return max(Counter(numbers.tolist()).values(), default=0)
-
-
-def bytes_of(value: ir.Value) -> int:
-    """The size of a value, 0 if it is not known."""
-    if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
-        return 0
-    element = value.type.element_type
-    bits = element.width if isinstance(element, (ir.IntegerType, ir.FloatType)) else 64
-    return math.prod(shape_of(value)) * -(-bits // 8)

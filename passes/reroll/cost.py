@@ -66,7 +66,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
-from .align import bytes_of
+from jxc.cost.flops import bytes_of
+
 from .inputs import Inputs
 from .sequence import Run, Slot, runs_in
 from .wiring import Wiring
@@ -177,7 +178,7 @@ def _is_measured(kinds: Collection[type], count: int) -> bool:
 def _carries_little(wiring: Wiring, kinds: Collection[type]) -> bool:
     """Whether the carried values are small, and an op computes a moved value from them."""
     carried = {wiring.slots[1][column].value for column in wiring.carried}
-    if sum(map(bytes_of, carried)) > _most_carried(wiring, kinds):
+    if sum(bytes_of(value.type) for value in carried) > _most_carried(wiring, kinds):
         return False
     for op in wiring.rows[1]:
         if any(operand in carried for operand in op.operands):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxlib.mlir import ir
 
-from jxc.ir.module import functions, has_regions, is_pure, walk
+from jxc.ir.module import functions, has_regions, is_pure, ops_of, walk
 from jxc.ir.repetitions import longest_true
 
 OFFSETS = {
@@ -114,7 +114,7 @@ class Numbering:
         numbers: list[int] = []
         constants: dict[ir.Value, ir.Value] = {}
         first_of: dict[Hashable, ir.OpView] = {}
-        for op in list(block.operations)[:-1]:
+        for op in ops_of(block):
             operands = list(op.operands)
             repeats = self._may_repeat(op)
             key = self._key(op, operands) if repeats else (len(ops), "once")

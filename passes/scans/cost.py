@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...cost.cpu import ITERATION, RUNNING, lines_apart
-from ...cost.rates import Rate, Rates
+from jxc.cost.cpu import ITERATION, RUNNING, lines_apart
+from jxc.cost.rates import Rate, Rates
 
 XLA_LOG = Rate("running-log-of-xla", "the same as cumlogsumexp, in ns", 320.0)
 ROW = Rate("looped-row", "one element of a row added by an iteration of such a loop, in ns", 0.4)

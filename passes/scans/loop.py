@@ -15,7 +15,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.passes.scans.cost import ScanPlan
+
+from .cost import ScanPlan
 
 
 @dataclass(frozen=True)

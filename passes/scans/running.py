@@ -11,13 +11,13 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_float, shape_of
-from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral_start
-from jxc.passes._shared.window import WindowAxis
-from jxc.passes.pooling import geometry
-from jxc.passes.scans import cost as cost
-from jxc.passes.scans.cost import Scan
 from jxc.rewrite import PassContext, exact, reassociates, rule
 
+from .._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral_start
+from .._shared.window import WindowAxis
+from ..pooling import geometry
+from . import cost
+from .cost import Scan
 from .loop import Fold, by_rows
 
 Combiner = Callable[[ir.Value, ir.Value], ir.Value]

@@ -14,8 +14,9 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.cost.cpu_products import is_tiny_product
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
-from jxc.passes._shared.dot import swapped
 from jxc.rewrite import once_per_visit, reassociates, rule
+
+from .._shared.dot import swapped
 
 TALL_ROWS = 1000
 """The least rows of a tall product for which it is written out, to be priced."""

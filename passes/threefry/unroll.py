@@ -20,9 +20,10 @@ from jxc.ir.dtypes import numpy_dtype
 from jxc.ir.module import module_of
 from jxc.ir.shardings import is_partitioned
 from jxc.ir.values import element_type, is_integer, shape_of, splat_attr
-from jxc.passes._shared.recomputed import is_computed_once
-from jxc.passes.threefry import cost as cost
 from jxc.rewrite import exact, rule
+
+from .._shared.recomputed import is_computed_once
+from . import cost
 
 _ARITHMETIC = (
     *(hlo.AddOp, hlo.AndOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp, hlo.XorOp),

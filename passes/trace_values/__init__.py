@@ -11,9 +11,9 @@ from jxc.errors import JxcError, UsageError
 from jxc.ir.extra_results import EXTRA_RESULTS, add_results
 from jxc.ir.locations import frames_of, inline_calls, path_of
 from jxc.ir.module import main_of
-from jxc.passes.locate_nans.values import record_type, type_name
 from jxc.rewrite import module_pass
 
+from ..locate_nans.values import record_type, type_name
 from .choose import Chosen, choose
 from .thread import Tracer
 

@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.errors import UsageError, did_you_mean
 from jxc.ir.locations import Frame, frames_of, path_of
+from jxc.ir.module import ops_of
 
 from .statistics import is_numeric
 
@@ -65,11 +66,6 @@ def choose(main: ir.OpView, match: str) -> list[Chosen]:
         for result, value in enumerate(ops[number][0].results)
         if is_numeric(value)
     ]
-
-
-def ops_of(block: ir.Block) -> list[ir.OpView]:
-    """The ops of a block, its terminator left out."""
-    return list(block.operations)[:-1]
 
 
 def _ops(op: ir.OpView, depth: int) -> Iterator[tuple[ir.OpView, int]]:

@@ -10,10 +10,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.build import compare, convert, reshape, scalar, splat
 from jxc.ir.extra_results import add_branch_results, add_loop_values
-from jxc.ir.module import terminator
+from jxc.ir.module import ops_of, terminator
 from jxc.ir.values import shape_of
 
-from .choose import TRACED_REGIONS, Chosen, ops_of, regions_of
+from .choose import TRACED_REGIONS, Chosen, regions_of
 from .statistics import COUNT, statistics
 
 _INFINITY = float("inf")

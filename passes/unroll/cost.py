@@ -27,8 +27,9 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.cost.flops import bytes_of, cost_of
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import shape_of
-from jxc.passes.loops.counted import CountedLoop
 from jxc.rewrite import PassContext
+
+from ..loops.counted import CountedLoop
 
 _RENAMING = (hlo.ConstantOp, hlo.ReshapeOp)
 _SHIFTING = (hlo.ConcatenateOp, hlo.PadOp, hlo.ReverseOp, hlo.SliceOp)

@@ -11,11 +11,11 @@ from jxc.ir import build
 from jxc.ir.bounds import step_of
 from jxc.ir.module import terminator
 from jxc.ir.values import is_integer, shape_of
-from jxc.passes.loops.counted import CountedLoop
-from jxc.passes.unroll import cost as cost
 from jxc.rewrite import PassContext, exact, rule
 
 from .._shared.region import copy_regions, has_effects, inline_block
+from ..loops.counted import CountedLoop
+from . import cost
 
 
 @rule(exact, targets=("gpu", "tpu"))

@@ -15,7 +15,7 @@ from jxc.check.rebuild import NotValid
 from .compose import compose, is_composable
 from .program import SeedProgram
 from .trial import Trial, context_for, try_rule
-from .variation import Variation, build_variant, draw_plan
+from .variation import Variation, build_variant, draw_variation
 
 __all__ = [
     "NotValid",
@@ -42,4 +42,4 @@ def vary(program: SeedProgram, random: Random, *, mild: bool = False) -> ir.Modu
     Raises:
         NotValid: the drawn program is not valid; draw again.
     """
-    return build_variant(program, draw_plan(program.types, random, mild=mild))
+    return build_variant(program, draw_variation(program.types, random, mild=mild))

@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 from jxc.check.rebuild import NotValid
 from jxc.check.rebuild_types import DYNAMIC, ranked
 from jxc.ir import functions, walk
+from jxc.ir.module import ops_of
 from jxc.ir.values import element_type, is_used, shape_of
 
 from .draws import COMPLEX, ELEMENTS, draw_elements, draw_extents
@@ -100,7 +101,7 @@ class _Composer:
         reads_bits = _READS_BITS.search(str(part)) is not None
         with ir.InsertionPoint(self.block):
             values = {v: self._operand(v.type, reads_bits) for v in block.arguments}
-            for op in list(block.operations)[:-1]:
+            for op in ops_of(block):
                 copy = op.operation.clone()
                 for each in (copy.opview, *walk(copy)):
                     for index, value in enumerate(each.operands):

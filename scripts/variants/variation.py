@@ -86,8 +86,8 @@ class Variation(Draws):
         return replace(self, wildness=0.0) if isinstance(op, hlo.WhileOp) else self
 
 
-def draw_plan(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -> Variation:
-    """A plan for a program in which these types occur."""
+def draw_variation(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -> Variation:
+    """A variation of a program in which these types occur."""
     tensors = [kind for kind in types if isinstance(kind, ir.RankedTensorType)]
     elements = list(dict.fromkeys(str(kind.element_type) for kind in tensors))
     extents = sorted({size for kind in tensors for size in kind.shape if size != DYNAMIC})

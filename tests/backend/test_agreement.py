@@ -16,8 +16,8 @@ from jax._src import distributed
 
 import jxc
 from jxc.backend import _private, exchange, job
-from jxc.backend.exchange import Exchange, Offer
-from jxc.backend.job import JobStore, Session
+from jxc.backend.exchange import Exchange, OfferedModule
+from jxc.backend.job import JobSession, JobStore
 from jxc.errors import UsageError
 from jxc.source import JxcWarning
 
@@ -208,7 +208,7 @@ def verdicts(offers, delays=(), announce=()):
 
     def take_part(number, offer):
         time.sleep(dict(delays).get(number, 0))
-        session = Session(JobStore(client))
+        session = JobSession(JobStore(client))
         processes = tuple(range(len(offers)))
         found[number] = Exchange(
             session, number, processes, "jit_f", "group/module/0", "plain", offer
@@ -233,7 +233,7 @@ def test_all_processes_obey_the_first_verdict_when_one_is_late(late, monkeypatch
     monkeypatch.setattr(exchange, "SLICE_MS", 20)
     monkeypatch.setenv("JXC_AGREE_SECONDS", "0.3")
     for delay in (0.0, 0.2, 0.3, 0.35, 0.6, 1.0):  # around the limit, either verdict may come
-        found = verdicts([Offer("new", "O2")] * 3, {late: delay}, announce=range(3))
+        found = verdicts([OfferedModule("new", "O2")] * 3, {late: delay}, announce=range(3))
         assert len(found) == 3
         assert len({each.agreed for each in found.values()}) == 1
     assert not found[0].agreed
@@ -245,7 +245,9 @@ def test_a_process_without_jxc_is_waited_for_less_long(monkeypatch):
     monkeypatch.setattr(exchange, "_NOTICE_SECONDS", 0.1)
     start = time.monotonic()
     with pytest.warns(JxcWarning, match="waits for process 1 to compile"):
-        found = verdicts([Offer("new", "O2"), None, Offer("new", "O2")], announce=[0, 2])
+        found = verdicts(
+            [OfferedModule("new", "O2"), None, OfferedModule("new", "O2")], announce=[0, 2]
+        )
     assert time.monotonic() - start < 100 < job.DEFAULT_SECONDS
     assert [each.agreed for each in found.values()] == [False, False]
     assert "process 1: no sign of jxc" in found[0].why

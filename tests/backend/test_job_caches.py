@@ -148,12 +148,13 @@ def test_incomplete_files_in_a_shared_cache_are_compiled_again(tmp_path):
 # O3
 
 STORE = """
-from jxc.backend.verdicts import Verdict, keep_verdict, key_of, local_device
+from jxc.backend.verdicts import TuneVerdict, keep_verdict, key_of, local_device
 lowered = jxc.lower(f, x)
 device = local_device("cpu", jax.devices()[0].device_kind)
 choice = ["O1", "cse", ""][int(os.environ["CHOICE"])]
 if choice:
-    keep_verdict(key_of(lowered.module, device), Verdict(lowered.name, device, choice, choice))
+    verdict = TuneVerdict(lowered.name, device, choice, choice)
+    keep_verdict(key_of(lowered.module, device), verdict)
 """
 
 TUNED = (

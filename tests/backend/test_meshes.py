@@ -91,7 +91,9 @@ def test_saved_program_runs_on_other_numbers_and_orders_of_devices(tmp_path):
     assert (header.platform, header.devices, dict(header.mesh)) == ("cpu", 4, {"a": 2, "b": 2})
     np.testing.assert_allclose(load(file)(x), jnp.sin(x) @ x.T, rtol=1e-5)
     assert run_with_devices(4, file) == run_with_devices(6, file) == "4 True"
-    assert "is for 4 devices, and JAX finds 2 here: XLA_FLAGS=" in run_with_devices(2, file)
+    assert "is for 4 devices, and JAX finds 2 here: JAX_NUM_CPU_DEVICES=4" in run_with_devices(
+        2, file
+    )
 
 
 def test_module_without_argument_shardings_compiles_for_its_devices():

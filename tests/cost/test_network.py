@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from jxc.cost.network import Fabric, Network, Place, wire_bytes
+from jxc.cost.network import DeviceCoordinates, Fabric, Network, wire_bytes
 
 LINK = 100.0
 TORUS = Network("torus", LINK, "a test", hop_seconds=1.0, ring_extent=4)
@@ -29,13 +29,15 @@ SWITCH = Network(
 def torus(*extents: int, network: Network = TORUS, cores: int = 1) -> Fabric:
     """A torus whose last coordinate varies fastest, and the core faster still."""
     places = [
-        Place(0, chip, core) for chip in product(*map(range, extents)) for core in range(cores)
+        DeviceCoordinates(0, chip, core)
+        for chip in product(*map(range, extents))
+        for core in range(cores)
     ]
     return Fabric(network, tuple(places), extents)
 
 
 def switch(devices: int, network: Network = SWITCH) -> Fabric:
-    return Fabric(network, tuple(Place(number // 4) for number in range(devices)))
+    return Fabric(network, tuple(DeviceCoordinates(number // 4) for number in range(devices)))
 
 
 def seconds(fabric: Fabric, kind: str, payload: float, groups: object) -> float:
@@ -187,7 +189,7 @@ def test_switch_between_nodes(kind: str, expected: float) -> None:
 
 
 def test_shared_memory_carries_every_byte_twice() -> None:
-    fabric = Fabric(Network("memory", 100.0, "a test"), (Place(),) * 4)
+    fabric = Fabric(Network("memory", 100.0, "a test"), (DeviceCoordinates(),) * 4)
     # 4 devices send 2 3/4 800 bytes each, written and read
     assert seconds(fabric, "all-reduce", 800, rows(4, 4)) == pytest.approx(2 * 4 * 1200 / 100)
     assert seconds(fabric, "collective-permute", 800, ((0, 1),)) == pytest.approx(2 * 800 / 100)

@@ -40,7 +40,6 @@ def test_lower_writes_no_bytecode_to_a_terminal():
         (1, ["predict", "f32[4]", "f32[4]"]),
         (2, ["predct"]),
         (2, ["loss"]),
-        (3, ["loss", "f32[4]", "--device", "tpu"]),
     ],
 )
 def test_lower_exit_codes(code, arguments):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jxc.errors import MissingTargetError, UsageError
-from jxc.frontend.checks import find_device
+from jxc.frontend.checks import jax_device
 from jxc.frontend.diagnose import ArgumentError, TraceError
 from jxc.frontend.lowering import lower
 
@@ -124,13 +124,13 @@ def test_lower_for_another_platform():
 
 
 def test_find_device_by_name():
-    device = find_device("cpu")
-    assert find_device("cpu:0") == device
+    device = jax_device("cpu")
+    assert jax_device("cpu:0") == device
     assert run(lower(jnp.sin, (SPEC,), device=device), X).devices() == {device}
     with pytest.raises(MissingTargetError, match=r"no device 'cpu:99' here; there is cpu:0"):
-        find_device("cpu:99")
+        jax_device("cpu:99")
     with pytest.raises(UsageError, match="expected PLATFORM or PLATFORM:NUMBER"):
-        find_device("cpu:first")
+        jax_device("cpu:first")
 
 
 def test_captured_constants_have_names_and_lines_in_order():

@@ -15,7 +15,7 @@ from jxc.frontend import LowerRequest
 from jxc.frontend.diagnose import TraceError
 from jxc.frontend.lowering import lower
 from jxc.frontend.request import run_request
-from jxc.frontend.shardings import parse_rules, split_shardings
+from jxc.frontend.shardings import parse_shardings, split_shardings
 
 MESH = {"data": 2, "model": 2}
 ABSTRACT = AbstractMesh((2, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
@@ -64,7 +64,7 @@ def test_arguments_without_a_rule_have_no_sharding():
 
 
 def test_dimension_split_over_two_axes():
-    rules = parse_rules("--in-sharding", ("x=model+data",))
+    rules, _, _ = parse_shardings(("x=model+data",))
     text = str(lower(step, (PARAMS, X), mesh=MESH, in_shardings=rules).module)
     assert '#sdy.sharding<@mesh, [{"model", "data"}, {}]>' in text
 
@@ -181,14 +181,13 @@ def test_request_with_a_mesh_is_lowered_over_it(tmp_path):
     )
     specs = ("f32[8,8]", "f32[8,8]")
     made = LowerRequest(
-        f"{file}:f.__wrapped__", specs, mesh="data=2,model=2", sharding=f"{file}:place"
+        f"{file}:f.__wrapped__", specs, mesh="data=2,model=2", sharding=(f"{file}:place",)
     )
     spelled = LowerRequest(
         f"{file}:f.__wrapped__",
         specs,
         mesh="data=2,model=2",
-        in_sharding=("x=data,None",),
-        out_sharding=("result=data,model",),
+        sharding=("x=data,None", "result=data,model"),
         concrete=True,
     )
     texts = [str(run_request(each).lowering.module) for each in (made, spelled)]

@@ -33,10 +33,10 @@ def test_rule_names_are_unique() -> None:
 
 
 def test_every_rule_has_a_negative_lit_case() -> None:
-    simplify = next(found for found in our_passes() if found.name == "simplify")
-    text = "".join(file.read_text() for file in FILES if file.parent.name == "simplify")
-    functions = re.findall(r"^func\.func @(\w+)\(", text, flags=re.MULTILINE)
-    against = " ".join(name for name in functions if "_not" in name)
-    stems = {rule.name: rule.name.replace("-", "_") for rule in simplify.rules}
-    assert not [name for name, stem in stems.items() if stem not in functions]
-    assert against.count("_not") >= len(stems)
+    """The function is called after its rule: `negate_of_negate_not_once`."""
+    text = "".join(file.read_text() for file in FILES)
+    functions = re.findall(r"^ *func\.func (?:\w+ )?@(\w+)\(", text, flags=re.MULTILINE)
+    against = [name for name in functions if "_not" in name]
+    rules = [rule.name for found in our_passes() for rule in found.rules if rule.roots]
+    stems = (name.replace("-", "_") for name in rules)
+    assert not [stem for stem in stems if not any(name.startswith(stem) for name in against)]

@@ -11,7 +11,7 @@ import jxc
 from jxc.errors import JxcError, UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import Invariants, Library, PassError, make_pipeline, our_passes, run_pipeline
-from jxc.pipeline.reproducer import write_recipe
+from jxc.pipeline.reproducer import write_reproducer
 from jxc.rewrite import PassContext, driver, module_pass, rule_pass
 
 TEXT = """
@@ -233,7 +233,8 @@ def test_reproducers_are_private_and_follow_no_link(tmp_path, monkeypatch):
     """Another user may have made a link with the expected name in the temporary folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "jxc-reproducer-0.mlir").symlink_to(tmp_path / "victim")
-    written = write_recipe(TEXT, make_pipeline("simplify"), "a reason")
+    pipeline = make_pipeline("simplify")
+    written = write_reproducer(TEXT, PassError("a reason", pipeline.steps[0], pipeline, ours=True))
     assert written == tmp_path / "jxc-reproducer-1.mlir"
     assert not (tmp_path / "victim").exists()
     assert stat.S_IMODE(written.stat().st_mode) == 0o600

@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.ir import build, make_context, read_module, write_text
 from jxc.rewrite import PassContext, exact, rule
-from jxc.rewrite.device_work import Work
+from jxc.rewrite.device_work import DeviceWork
 from jxc.rewrite.driver import apply_rules
 
 PROGRAM = """module attributes {mhlo.num_partitions = 4 : i32} {
@@ -143,8 +143,8 @@ def test_shardings_pass_through_ops_of_chlo():
 
 def test_all_reduces_of_a_loop_may_leave_it_and_may_not_multiply_in_it():
     """XLA:TPU and XLA:GPU move some behind the loop themselves, but not out of an unrolled one."""
-    loop = Work(looped=Counter({(100.0, 8.0): 1}))
-    assert loop.allows(Work(count=1, sent=100.0))
-    assert loop.allows(Work(looped=Counter({(100.0, 8.0): 1})))
-    assert not loop.allows(Work(looped=Counter({(100.0, 4.0): 2})))
-    assert not Work(count=1, sent=100.0).allows(loop)
+    loop = DeviceWork(looped=Counter({(100.0, 8.0): 1}))
+    assert loop.allows(DeviceWork(count=1, sent=100.0))
+    assert loop.allows(DeviceWork(looped=Counter({(100.0, 8.0): 1})))
+    assert not loop.allows(DeviceWork(looped=Counter({(100.0, 4.0): 2})))
+    assert not DeviceWork(count=1, sent=100.0).allows(loop)

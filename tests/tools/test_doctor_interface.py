@@ -145,10 +145,8 @@ def test_replicated_argument_reports_what_could_be_split() -> None:
     over_data = {"x": P("data")}
     (each,) = found(1024, over_data)
     assert each.message == "w is whole on each of 4 devices"
-    assert '--in-sharding "w=data"' in each.fix
+    assert '--sharding "w=data"' in each.fix
     assert each.cost.bytes == 3 / 4 * 1024 * 512 * 4
     assert found(64, over_data) == []  # too small
-    assert found(1023, {"x": P("data")})[0].fix.startswith(
-        'Split it, as --in-sharding "w=None,data"'
-    )
+    assert found(1023, {"x": P("data")})[0].fix.startswith('Split it, as --sharding "w=None,data"')
     assert found(1024, {"w": P("data"), "x": P(None, "data")}) == []

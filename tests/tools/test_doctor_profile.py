@@ -8,9 +8,10 @@ from click.testing import CliRunner
 
 from jxc.cli import cli
 from jxc.errors import UsageError
+from jxc.events.profile_file import read_profile
 from jxc.source import SourceLine
 from jxc.tools.doctor.finding import Finding, FindingCost
-from jxc.tools.doctor.measured import MeasuredLines, read_profile, with_profile
+from jxc.tools.doctor.measured import MeasuredLines, with_profile
 from jxc.tools.doctor.run import DoctorResult
 
 from .profiles import made

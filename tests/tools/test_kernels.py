@@ -10,7 +10,6 @@ import pytest
 
 from jxc.backend.targets import find_target
 from jxc.compiled.kernels import Kernel, kernels_of, least_seconds, peak_of, roofline
-from jxc.compiled.neighbours import unfused_neighbours
 from jxc.hlo import parse_hlo
 from jxc.hlo.work import Access
 
@@ -44,17 +43,13 @@ def kernels(name: str) -> dict[str, Kernel]:
     [("cpu", None), ("gpu", None), ("tpu", 51616)],
 )
 def test_sin_multiply_add_is_one_loop_fusion(target: str, cycles: int | None) -> None:
-    """Three ops in one kernel; without fusion, each would read and write memory."""
     (kernel,) = kernels_of(program(f"sin_multiply_add.{target}"))
     array = 4 << 20
     assert kernel.kind == "loop"
     assert kernel.ops == {"sine": 1, "multiply": 1, "add": 1}
-    assert kernel.passes == 3
     assert (kernel.traffic.read, kernel.traffic.written) == (3 * array, array)
-    assert kernel.unfused_bytes == (1 + 1) * array + 2 * (2 + 1) * array
     assert kernel.cycles == cycles
     assert [(line.file, line.line) for line in kernel.lines] == [("/home/user/model.py", 10)]
-    assert unfused_neighbours(program(f"sin_multiply_add.{target}")) == []
 
 
 def test_kernels_have_kinds_and_engines() -> None:
@@ -76,23 +71,6 @@ def test_kernels_have_kinds_and_engines() -> None:
     assert product["copy-start"].kind == "copy"
     assert product["copy-start"].is_asynchronous
     assert not product["fusion"].is_asynchronous
-
-
-def test_unfused_bytes_ignore_broadcasts_of_scalars() -> None:
-    """softmax(2 * x + 1): 2 and 1 are broadcast scalars; the maximum of a row is no scalar."""
-    found = kernels("softmax.tpu")["fusion.1"]
-    assert found.ops == {
-        "multiply": 1,
-        "add": 1,
-        "broadcast_in_dim": 2,
-        "subtract": 1,
-        "exponential": 1,
-        "divide": 1,
-    }
-    whole, lines, scalar = 4 * 1024 * 4096, 4 * 1024, 4
-    scaled_and_shifted = 2 * (2 * whole + scalar)
-    broadcast = 2 * (lines + whole)
-    assert found.unfused_bytes == scaled_and_shifted + broadcast + (3 + 2 + 3) * whole
 
 
 def test_lines_with_the_most_work_come_first() -> None:

@@ -343,7 +343,7 @@ def test_closing_a_document_clears_its_diagnostics():
         with pytest.raises(Exception, match="is not open"):
             await editor.at("hover", MODEL, "%x")
 
-    exchange(conversation, "--log=verbose", "--pretty", "--stdio")  # as editors may pass
+    exchange(conversation, "--log=verbose", "--stdio")  # as editors may pass
 
 
 def sent(*bodies, **headers):

@@ -12,12 +12,12 @@ from jax.sharding import PartitionSpec as P
 
 from jxc.compiled.collectives import Collective, groups_along
 from jxc.compiled.mesh_shapes import fitting_shapes, mesh_shapes, shapes_of
-from jxc.cost.network import Fabric, Network, Place
+from jxc.cost.network import DeviceCoordinates, Fabric, Network
 from jxc.frontend.lowering import lower
 
 MESH = {"data": 4, "model": 4}
 SHAPES = list(shapes_of(MESH))
-FABRIC = Fabric(Network("switch", 100.0, "a test"), (Place(),) * 16)
+FABRIC = Fabric(Network("switch", 100.0, "a test"), (DeviceCoordinates(),) * 16)
 
 
 def collective(axis: str, payload: int, kind: str = "all-reduce") -> Collective:

@@ -56,7 +56,7 @@ def test_page_contains_entries_and_texts_and_loads_nothing(tmp_path, texts):
 
 
 def test_page_omits_texts_beyond_its_size_limit_and_says_so(tmp_path, texts, monkeypatch):
-    monkeypatch.setattr("jxc.pages.write.MAX_BYTES", 240_000)
+    monkeypatch.setattr("jxc.pages.rendering.MAX_BYTES", 240_000)
     long = ProgramTexts(stablehlo="\n".join(f"line {i * 7919 % 10007}" for i in range(20_000)))
     made = [
         Compilation(1, "large", seconds={"compile": 2.0}, texts=long),

@@ -311,18 +311,6 @@ for _ in range(10):
     assert "with O2, jit_f(" in said and "on random arguments" in said
 
 
-def test_compile_profiles_a_function(tmp_path):
-    (tmp_path / "f.py").write_text("def f(x):\n    return x @ x\n")
-    jxc = str(Path(sys.executable).parent / "jxc")
-    command = [jxc, "compile", "f.py:f", "f32[256,256]", "--profile", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["profile"]
-    first = max(found["by"]["line"], key=lambda row: row["flops"])
-    assert (first["name"], first["calls"], first["flops"]) == ("f.py:2", 20, 20 * 2 * 256**3)
-    assert found["overhead"]["f.py:f"] >= 1
-
-
 def test_program_without_a_backend_keeps_its_error(tmp_path):
     text = "import jax\njax.config.update('jax_platforms', 'absent')\njax.jit(abs)(1.0)\n"
     done = profile(tmp_path, text, code=1)

@@ -1,6 +1,6 @@
 """Programs that were loaded from a cache or a file get the lines of their own HLO."""
 
-from jxc.events.identity import Numbering, TracedExecutable, modules_of
+from jxc.events.identity import ExecutableNames, TracedExecutable, modules_of
 from jxc.events.trace import read_trace
 
 from .test_profile_trace import hlo_proto, kernel
@@ -15,12 +15,12 @@ def traced(started, op):
 
 
 def test_runs_far_apart_are_of_different_executables():
-    numbering = Numbering()
+    names = ExecutableNames()
     runs = [-5, -4, 1_000_000_000, 6, 1_000_000_001, 0]
-    found = [numbering.name("jit_step(4)", run) for run in runs]
+    found = [names.name("jit_step(4)", run) for run in runs]
     second = "jit_step(4.2)"
     assert found == ["jit_step(4)"] * 2 + [second, "jit_step(4)", second, "jit_step(4)"]
-    assert numbering.name("jit_step(5)", -5) == "jit_step(5)"
+    assert names.name("jit_step(5)", -5) == "jit_step(5)"
 
 
 def test_programs_compiled_here_keep_their_names():

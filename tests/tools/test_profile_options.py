@@ -50,8 +50,7 @@ def test_devices_may_be_named_twice(tmp_path, monkeypatch):
     "command",
     [
         ("profile", "--seconds", "{}", "train.py"),
-        ("explore", "--time-limit", "{}", "train.py:f"),
-        ("calibrate", "--show", "--seconds", "{}"),
+        ("lsp", "--time-limit", "{}"),
     ],
 )
 @pytest.mark.parametrize("number", ["nan", "inf", "-1"])

@@ -14,7 +14,7 @@ import jxc
 from jxc.backend import tuning as backend_tuning
 from jxc.backend.tuning import TuneSettings, tuning
 from jxc.backend.verdicts import (
-    Verdict,
+    TuneVerdict,
     all_verdicts,
 )
 from jxc.tools.tune import timed
@@ -128,7 +128,7 @@ def test_donated_arguments_are_copied_for_each_run(done):
     state = jnp.ones_like(x)
     fast = jxc.jit(step, pipeline="O3", donate_argnums=0)
     found = fast(state, x)
-    assert isinstance(done[0], Verdict)
+    assert isinstance(done[0], TuneVerdict)
     assert state.is_deleted() and not x.is_deleted()
     for ours, plain in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, plain, rtol=1e-4)
@@ -166,7 +166,7 @@ def test_64_bit_types_of_a_block_are_kept(done):
         x = jnp.asarray(np.random.default_rng(0).standard_normal((32, 32)))
         ours = jxc.jit(pooled, pipeline="O3", donate_argnums=())(x)
         assert ours[0].dtype == jnp.float64
-    assert isinstance(done[0], Verdict)
+    assert isinstance(done[0], TuneVerdict)
 
 
 def test_bounded_raises_what_the_call_raises():
@@ -209,7 +209,7 @@ def test_program_over_two_devices_is_tuned_on_both():
         text=True,
         timeout=120,
     )
-    assert done.stdout.strip() == "Verdict", done.stderr
+    assert done.stdout.strip() == "TuneVerdict", done.stderr
 
 
 def test_first_call_keeps_nothing_alive(done):

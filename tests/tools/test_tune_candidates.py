@@ -9,11 +9,11 @@ from jaxlib.xla_client import CompileOptions
 
 import jxc
 from jxc.backend import tuning as backend_tuning
-from jxc.backend.verdicts import Verdict
+from jxc.backend.verdicts import TuneVerdict
 from jxc.backend.xla_options import with_xla_options
 from jxc.errors import JxcError
 from jxc.tools.tune import candidates, timed
-from jxc.tools.tune.candidates import Alternative, Candidate
+from jxc.tools.tune.candidates import Candidate, Knob
 from jxc.tools.tune.choice import Choice, choose, choose_by_estimate
 from jxc.tools.tune.show import as_table
 from jxc.tools.tune.trials import Trials
@@ -35,7 +35,7 @@ def test_program_to_which_no_rule_applies_is_tuned_if_there_are_options(done, mo
     jxc.jit(chain, pipeline="O3")(x)
     tried = done[0].seconds.keys() | done[0].left_out.keys()
     assert {"plain", "plain with multi-output fusion", "plain with serial kernels"} <= tried
-    monkeypatch.setattr(candidates, "ALTERNATIVES", ())
+    monkeypatch.setattr(candidates, "KNOBS", ())
     jxc.jit(lambda x: chain(x)[0], pipeline="O3")(x)
     assert done[1:] == ["no rule applies to it"]
 
@@ -59,12 +59,12 @@ def test_disabled_passes_are_added_to_those_of_the_user():
     assert dict(with_xla_options(options, {name: "c"}).env_option_overrides) == {name: "d,c"}
 
 
-def with_alternative(monkeypatch, name, xla_options):
-    monkeypatch.setattr(candidates, "ALTERNATIVES", (Alternative(name, xla_options),))
+def with_knob(monkeypatch, name, xla_options):
+    monkeypatch.setattr(candidates, "KNOBS", (Knob(name, xla_options),))
 
 
 def test_failing_candidate_is_left_out(done, monkeypatch):
-    with_alternative(monkeypatch, "bad", {"xla_no_such_option": True})
+    with_knob(monkeypatch, "bad", {"xla_no_such_option": True})
     assert_right(jxc.jit(pooled, pipeline="O3")(argument()), argument())
     reasons = [why for name, why in done[0].left_out.items() if name.endswith(" with bad")]
     assert reasons  # tried on one pipeline, and on a better one if that is found later
@@ -82,7 +82,7 @@ def test_options_that_may_end_the_process_are_tried_in_a_child(done, monkeypatch
 
 
 def test_hanging_candidate_is_abandoned(done, monkeypatch):
-    with_alternative(monkeypatch, "slow", {"xla_cpu_use_xnnpack": False})
+    with_knob(monkeypatch, "slow", {"xla_cpu_use_xnnpack": False})
     compile_, ended = backend_tuning.FirstCall.compile, threading.Event()
 
     def compile_slowly(call, module, xla_options):
@@ -217,7 +217,7 @@ def test_slow_candidates_are_left_out_with_their_times(done, monkeypatch):
 def test_table_says_why_faster_candidates_were_not_chosen():
     seconds = {"plain": 1.0, "O2": 0.9, "O1": 2.0}
     passed_over, slow = {"O2": "within noise: " + "x" * 40 + " y" * 20}, {"a": "slow", "b": "slow"}
-    text = as_table(Verdict("jit_f", "cpu", "plain", "O0", {}, seconds, slow, passed_over))
+    text = as_table(TuneVerdict("jit_f", "cpu", "plain", "O0", {}, seconds, slow, passed_over))
     rows = text.splitlines()
     assert next(row for row in rows if "<- chosen" in row).startswith("plain")
     assert any(row.startswith("not chosen: O2: within noise") for row in rows)

@@ -13,7 +13,7 @@ import jxc
 from jxc.backend import verdicts
 from jxc.backend.tuning import TuneSettings
 from jxc.backend.verdicts import (
-    Verdict,
+    TuneVerdict,
     all_verdicts,
     keep_verdict,
     key_of,
@@ -120,7 +120,7 @@ def test_options_of_a_stored_verdict_are_used():
     x = argument()
     lowered = jxc.lower(chain, x)
     device = local_device("cpu", jax.devices()[0].device_kind)
-    verdict = Verdict(lowered.name, device, "plain with a", "O0", MULTI_OUTPUT)
+    verdict = TuneVerdict(lowered.name, device, "plain with a", "O0", MULTI_OUTPUT)
     keep_verdict(key_of(lowered.module, device), verdict)
     chosen = lowered.opt("O3")
     assert fusions(chosen.compile()) == fusions(lowered.compile(xla_options=MULTI_OUTPUT))
@@ -144,7 +144,7 @@ def test_options_of_a_stored_verdict_are_used():
     ids=str,
 )
 def test_a_damaged_verdict_is_removed(damage):
-    keep_verdict("damaged", Verdict("jit_f", "cpu", "O2", "O2"))
+    keep_verdict("damaged", TuneVerdict("jit_f", "cpu", "O2", "O2"))
     record = json.loads(verdict_store().get("damaged"))
     if isinstance(damage, dict):
         damage = json.dumps(record | damage)
@@ -158,7 +158,7 @@ def test_a_folder_that_takes_no_verdicts_is_reported_once(tmp_path, monkeypatch,
     monkeypatch.setenv("JXC_CACHE_DIR", str(tmp_path / "file" / "below"))
     monkeypatch.setattr("jxc.source._warned", set())
     for name in ("first", "second"):
-        verdict = Verdict(name, "cpu", "O2", "O2")
+        verdict = TuneVerdict(name, "cpu", "O2", "O2")
         stored = keep_verdict(name, verdict)
         assert not stored
         TuneSettings().done(replace(verdict, stored=stored))

@@ -18,7 +18,7 @@ from jxc.hlo import parse_hlo
 from jxc.hlo.work import executed, totals_of
 from jxc.ir import make_context, read_module
 from jxc.tools.report.budgets import Budgets, Measured, Violation, check
-from jxc.units import parse_bytes, parse_count, show_bytes, show_count, show_seconds
+from jxc.units import counted, parse_bytes, parse_count, show_bytes, show_count, show_seconds
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20
@@ -244,6 +244,12 @@ def test_forbid_checks_element_types_without_our_passes():
     words = Budgets.parse({"forbid": "bf16"})
     assert check(words, Measured.of(after))
     assert check(words, Measured.of(after, before)) == []
+
+
+def test_counted_has_the_plural_of_the_noun():
+    found = [counted(1, "program"), counted(0, "program"), counted(2, "child process")]
+    assert found == ["1 program", "0 programs", "2 child processes"]
+    assert [counted(1.0, "kernel"), counted(1.5, "kernel")] == ["1 kernel", "1.5 kernels"]
 
 
 def test_show_seconds_has_three_digits():

@@ -46,8 +46,8 @@ from ..ir.module import module_name
 from ..pipeline.native import run_native
 from ..source import first_time, warn_user
 from . import _private
-from .exchange import SLICE_MS, Exchange, Offer, Verdict, show_processes
-from .job import Session, limit_seconds, read_message, session
+from .exchange import SLICE_MS, Exchange, ExchangeVerdict, OfferedModule, show_processes
+from .job import JobSession, limit_seconds, parse_message, session
 
 _ADDRESSED = ("CustomSPMDPartitioning",)  # calls whose attribute is an address in the process
 
@@ -62,7 +62,7 @@ class Group:
         processes: the numbers of all, in order.
     """
 
-    session: Session | None
+    session: JobSession | None
     me: int
     processes: tuple[int, ...]
 
@@ -91,7 +91,7 @@ class Group:
             session.rates[key] = self._shared_rates(session, key, target)
         return session.rates[key]
 
-    def _shared_rates(self, session: Session, key: str, target: str) -> Rates:
+    def _shared_rates(self, session: JobSession, key: str, target: str) -> Rates:
         if self.me == self.leader:
             rates = rates_of(target)
             session.store.put_once(key, json.dumps(dict(rates.measured)))
@@ -103,7 +103,7 @@ class Group:
                 return Rates(target)
         return Rates(
             target,
-            MappingProxyType(read_message(Mapping[str, float], text)),
+            MappingProxyType(parse_message(Mapping[str, float], text)),
             f"process {self.leader}",
         )
 
@@ -132,12 +132,12 @@ class Group:
                 "jax.distributed.initialize was not called, so that the processes have no way to "
                 "compare their programs"
             )
-            return Agreement(self, "", Verdict(module is plain, why))
+            return Agreement(self, "", ExchangeVerdict(module is plain, why))
         self.session.announce(self.me)
         before = _digest(plain)
         unchanged = module is plain and not xla_options
         digest = before if unchanged else _digest(module, xla_options)
-        offer = Offer(digest, shorten(pipeline, 60, placeholder="..."), failure)
+        offer = OfferedModule(digest, shorten(pipeline, 60, placeholder="..."), failure)
         number = self.session.number(f"{self.prefix}/{before}", pipeline, offer.digest)
         base = f"{self.prefix}/{before}/{number}"
         exchange = Exchange(
@@ -158,7 +158,7 @@ class Agreement:
 
     group: Group
     base: str
-    verdict: Verdict
+    verdict: ExchangeVerdict
 
     def warn(self, name: str) -> None:
         """Tell the user, once for each reason, why a program is compiled without its pipeline."""

@@ -14,11 +14,7 @@ def lowered_as_html(lowered: Any) -> str:
     """A `Lowered` as HTML: its name, its passes and rules, and its first lines."""
     from ..display.fragment import code, fragment
 
-    text = write_text(
-        lowered.module,
-        elide_larger_than=_LARGEST_CONSTANT,
-        elide_resources_larger_than=_LARGEST_CONSTANT,
-    )
+    text = write_text(lowered.module, elide_larger_than=_LARGEST_CONSTANT)
     after = f"after {lowered.pipeline}" if lowered.pipeline else ""
     ops = f"{count_ops(lowered.module):,} ops"
     rewrites = [lowered.report.rewrites_as_html()] if lowered.report else []

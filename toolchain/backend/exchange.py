@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from ..source import first_time, warn_user
-from .job import SECONDS, Session, limit_seconds, read_message
+from .job import SECONDS, JobSession, limit_seconds, parse_message
 
 _NOTICE_SECONDS = 5.0  # after this time the user is told which process is waited for
 _STUCK_SECONDS = 4.0  # two processes that wait at different programs for so long are stuck
@@ -18,7 +18,7 @@ SLICE_MS = 1000
 
 
 @dataclass(frozen=True)
-class Offer:
+class OfferedModule:
     """The module that a process is about to compile.
 
     Attributes:
@@ -33,7 +33,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ExchangeVerdict:
     """What the processes of a program have agreed on.
 
     Attributes:
@@ -45,8 +45,8 @@ class Verdict:
     why: str = ""
 
 
-def _verdict(text: str) -> Verdict:
-    found: Verdict = read_message(Verdict, text)
+def _verdict(text: str) -> ExchangeVerdict:
+    found: ExchangeVerdict = parse_message(ExchangeVerdict, text)
     return found
 
 
@@ -64,29 +64,29 @@ class Exchange:
         offer: the offer of this process.
     """
 
-    session: Session
+    session: JobSession
     me: int
     processes: tuple[int, ...]
     name: str
     base: str
     plain: str
-    offer: Offer
+    offer: OfferedModule
 
     @property
     def leader(self) -> int:
         """The process that writes the verdict."""
         return self.processes[0]
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ExchangeVerdict:
         """The verdict; for a module that is not rewritten it is not waited for."""
         if self.base in self.session.verdicts:
-            return Verdict(**self.session.verdicts[self.base])
+            return ExchangeVerdict(**self.session.verdicts[self.base])
         store, me = self.session.store, self.me
         store.put_once(f"{self.base}/from/{me}", json.dumps(asdict(self.offer)))
         if self.offer.digest == self.plain:
             if me == self.leader:
-                self._write(Verdict(False, f"  {self._differs(me, self.offer)}"))
-            return Verdict(True)
+                self._write(ExchangeVerdict(False, f"  {self._differs(me, self.offer)}"))
+            return ExchangeVerdict(True)
         with self._shown_as_waiting():
             found = self._collected() if me == self.leader else self._awaited()
         self.session.verdicts[self.base] = asdict(found)
@@ -106,20 +106,20 @@ class Exchange:
                 session.waiting.remove(entry)
                 session.store.put(key, json.dumps(session.waiting))
 
-    def _write(self, verdict: Verdict) -> Verdict:
+    def _write(self, verdict: ExchangeVerdict) -> ExchangeVerdict:
         """Write a verdict; returns the one that holds."""
         key = f"{self.base}/verdict"
         if not self.session.store.put_once(key, json.dumps(asdict(verdict))):
             return _verdict(self.session.store.get(key) or "{}")
         return verdict
 
-    def _collected(self) -> Verdict:
+    def _collected(self) -> ExchangeVerdict:
         """The verdict of the lowest process, from the offers of all."""
         session, start, stuck = self.session, time.monotonic(), dict[int, tuple[str, str]]()
         offers = {self.me: self.offer}
         while missing := [each for each in self.processes if each not in offers]:
             texts = session.store.numbered(f"{self.base}/from/")
-            offers |= {number: read_message(Offer, text) for number, text in texts.items()}
+            offers |= {number: parse_message(OfferedModule, text) for number, text in texts.items()}
             for number in offers:
                 session.silent.pop(number, None)
             missing = [each for each in missing if each not in offers]
@@ -127,7 +127,7 @@ class Exchange:
                 break
             waited = time.monotonic() - start
             if late := [each for each in missing if waited >= session.patience(each)]:
-                return self._write(Verdict(False, self._late(late, waited)))
+                return self._write(ExchangeVerdict(False, self._late(late, waited)))
             if waited >= _STUCK_SECONDS and (now := self._elsewhere(missing)):
                 if now == stuck:
                     return self._without_stuck(now)
@@ -139,9 +139,9 @@ class Exchange:
             for number, offer in sorted(offers.items())
             if offer.digest != self.offer.digest
         ]
-        return self._write(Verdict(not lines, "\n".join(_shortened(lines))))
+        return self._write(ExchangeVerdict(not lines, "\n".join(_shortened(lines))))
 
-    def _awaited(self) -> Verdict:
+    def _awaited(self) -> ExchangeVerdict:
         """The verdict of another process; a negative one if none comes in time."""
         session, leader, start, is_there = self.session, self.leader, time.monotonic(), False
         while (text := session.store.wait(f"{self.base}/verdict", SLICE_MS)) is None:
@@ -150,7 +150,7 @@ class Exchange:
                 is_there, start = True, time.monotonic()  # it decides within its own limit
                 session.silent.pop(leader, None)
             elif waited >= (2 * limit_seconds() if is_there else session.patience(leader)):
-                return self._write(Verdict(False, self._late([leader], waited)))
+                return self._write(ExchangeVerdict(False, self._late([leader], waited)))
             self._notice([leader], waited)
         return _verdict(text)
 
@@ -160,15 +160,15 @@ class Exchange:
         group = self.base.partition("/")[0] + "/"
         for number in missing:
             text = self.session.store.get(f"at/{number}") or "[]"
-            for base, name in read_message(tuple[tuple[str, str], ...], text):
+            for base, name in parse_message(tuple[tuple[str, str], ...], text):
                 if base.startswith(group) and base not in own:
                     found[number] = (base, name)
         return found
 
-    def _without_stuck(self, stuck: Mapping[int, tuple[str, str]]) -> Verdict:
+    def _without_stuck(self, stuck: Mapping[int, tuple[str, str]]) -> ExchangeVerdict:
         """A negative verdict on this program, and on those at which other processes wait."""
         number, (_, name) = min(stuck.items())
-        negative = Verdict(
+        negative = ExchangeVerdict(
             False,
             f"  process {number}: compiles another program {name!r}, while process "
             f"{self.me} compiles {self.name!r}. Compare jax.make_jaxpr of the two: all "
@@ -206,7 +206,7 @@ class Exchange:
                 f"{self.name!r} too, for at most {seconds:.0f} s."
             )
 
-    def _differs(self, number: int, offer: Offer) -> str:
+    def _differs(self, number: int, offer: OfferedModule) -> str:
         """How the offer of a process differs from that of this process."""
         who = f"process {number}"
         if offer.failure:

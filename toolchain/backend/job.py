@@ -1,6 +1,6 @@
 """What this process shares with the other processes of a job of `jax.distributed`.
 
-`JobStore` is the key-value store of the job, `Session` what this process has written and read in
+`JobStore` is the key-value store of the job, `JobSession` what this process has written and read in
 it. `agreement` compares programs through them.
 """
 
@@ -45,7 +45,7 @@ def limit_seconds() -> float:
         raise UsageError(f"{SECONDS}={text!r}: expected a number of seconds") from None
 
 
-def read_message(kind: Any, text: str) -> Any:
+def parse_message(kind: Any, text: str) -> Any:
     """What another process wrote, as a value of a type; see `from_json`.
 
     Raises:
@@ -108,7 +108,7 @@ _REFUSED = object()
 
 
 @dataclass(eq=False)
-class Session:
+class JobSession:
     """What this process has exchanged through one client of `jax.distributed`.
 
     Attributes:
@@ -153,7 +153,7 @@ class Session:
 
     def facts(self, process: int) -> dict[str, Any]:
         """What a process wrote with `announce`; empty if it has not."""
-        found: dict[str, Any] = read_message(
+        found: dict[str, Any] = parse_message(
             Mapping[str, Any], self.store.get(f"on/{process}") or "{}"
         )
         return found
@@ -167,17 +167,17 @@ class Session:
             return offered.index((pipeline, digest))
 
 
-_session: Session | None = None
+_session: JobSession | None = None
 
 
-def session() -> Session | None:
+def session() -> JobSession | None:
     """The session of the client that `jax.distributed` has now; None without one."""
     global _session
     client = _private.coordination_client()
     if client is None:
         return None
     if _session is None or _session.store.client is not client:
-        _session = Session(JobStore(client))
+        _session = JobSession(JobStore(client))
     return _session
 
 

@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from ..ir import write_text
 from ..pipeline import PipelineReport, PipelineStep, StepReport
-from ..units import show_seconds, stated_columns
+from ..units import counted, show_seconds, stated_columns
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,7 @@ class RewriteLog:
             )
             for each in self.compilations
         ]
-        count = len(rows)
-        facts = [f"{count} program{'s' * (count != 1)} rewritten"]
+        facts = [f"{counted(len(rows), 'program')} rewritten"]
         facts += [f"{self.skipped} skipped as tiny"] if self.skipped else []
         header = ("program", "pipeline", "ops", "rules", "passes")
         return fragment("jxc.use", facts, [table(header, rows, right=(2, 4))] if rows else [])

@@ -42,7 +42,7 @@ from .registered import (
     warn_of_other_task,
     warn_of_other_thread,
 )
-from .verdicts import Verdict
+from .verdicts import TuneVerdict
 from .xla_options import without_attribute
 
 
@@ -124,7 +124,7 @@ class _Run:
     found: Registered
     label: str
     context: PassContext
-    plan: tuning.Plan | None = None
+    plan: tuning.TunePlan | None = None
     program: RewrittenProgram | None = None
     failure: str = ""
 
@@ -188,7 +188,7 @@ def _first_line(error: Exception) -> str:
 
 def _tune_at_first_call(
     run: _Run,
-    plan: tuning.Plan,
+    plan: tuning.TunePlan,
     plain: ir.Module,
     executable: Any,
     seconds: float,
@@ -198,7 +198,7 @@ def _tune_at_first_call(
     program = run.program
     assert program is not None
 
-    def tuned(verdict: Verdict, report: PipelineReport, module: ir.Module) -> None:
+    def tuned(verdict: TuneVerdict, report: PipelineReport, module: ir.Module) -> None:
         label, ops = verdict.label, count_ops(module)
         now = replace(program, pipeline=label, report=report, ops_after=ops)
         log.replace_in_logs((block.log for block in blocks_of_thread()), program, now)

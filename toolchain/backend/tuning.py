@@ -3,8 +3,8 @@
 When a program is compiled under O3, its verdict is looked up (`verdicts`). Without one the program
 is compiled under O2, and its first call is tuned: the candidates run on the arguments of that call,
 which are on the device and realistic, and the fastest executable replaces the first one before
-JAX's C++ dispatch has copied it. A program that is not called is not tuned. `tools.tune`
-has the candidates and measures them; it is loaded by name, since a room may not import a later one.
+JAX's C++ dispatch has copied it. `tools.tune` has the candidates and measures them; it is loaded by
+name, since a room may not import a later one.
 
 A program is not tuned if running it twice could be noticed or could fail: it has effects or
 callbacks, or lets XLA choose layouts. In a job of several processes stored verdicts are not used
@@ -38,7 +38,7 @@ from . import _private, interception
 from .first_call import replace_at_first_call
 from .verdicts import (
     DEFAULT,
-    Verdict,
+    TuneVerdict,
     find_verdict,
     key_of,
     local_device,
@@ -76,7 +76,7 @@ class TuneSettings:
     seconds: float | None = None
     again: bool = False
     tell: Callable[[str], None] | None = None
-    done: Callable[[Verdict | str], None] = warn_if_not_stored
+    done: Callable[[TuneVerdict | str], None] = warn_if_not_stored
 
 
 _settings: ContextVar[TuneSettings | None] = ContextVar("jxc.tune", default=None)
@@ -113,18 +113,17 @@ def budget_seconds(compile_seconds: float, settings: TuneSettings) -> float:
 
 
 @dataclass(eq=False)
-class Plan:
+class TunePlan:
     """What O3 does with a program that is about to be compiled.
 
     Attributes:
         verdict: the stored verdict; None without one.
         reason: why the program is not tuned; empty if its first call will be.
-        key: of its verdict.
-        device: as `Verdict.device`.
+        key, device: those of its verdict.
         settings: of the thread that compiled.
     """
 
-    verdict: Verdict | None
+    verdict: TuneVerdict | None
     reason: str
     key: str
     device: str
@@ -150,7 +149,9 @@ class Plan:
         return devices, with_xla_options(options, self.verdict.xla_options), *rest
 
 
-def plan_of(module: ir.Module, context: PassContext, backend: Any, args: tuple[Any, ...]) -> Plan:
+def plan_of(
+    module: ir.Module, context: PassContext, backend: Any, args: tuple[Any, ...]
+) -> TunePlan:
     """What O3 does with a program.
 
     Args:
@@ -163,10 +164,9 @@ def plan_of(module: ir.Module, context: PassContext, backend: Any, args: tuple[A
     device = local_device(backend.platform, str(devices.flat[0].device_kind))
     if reason := why_not(module, callbacks, backend):
         settings.done(reason)
-        return Plan(None, reason, "", device, settings)
+        return TunePlan(None, reason, "", device, settings)
     key = key_of(module, device, context.assumptions)
-    verdict = None if settings.again else find_verdict(key)
-    return Plan(verdict, "", key, device, settings)
+    return TunePlan(None if settings.again else find_verdict(key), "", key, device, settings)
 
 
 @dataclass(eq=False)
@@ -187,7 +187,7 @@ class FirstCall:
         donated: the positions of arguments whose buffers the program may overwrite.
     """
 
-    plan: Plan
+    plan: TunePlan
     module: ir.Module
     context: PassContext
     base: Any
@@ -238,7 +238,7 @@ class FirstCall:
 
 def tune_at_first_call(
     call: FirstCall,
-    tuned: Callable[[Verdict, PipelineReport, ir.Module], None],
+    tuned: Callable[[TuneVerdict, PipelineReport, ir.Module], None],
     failed: Callable[[Exception], None],
 ) -> None:
     """Tune a program when it is called, if its plan says so.

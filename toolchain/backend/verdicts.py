@@ -40,7 +40,7 @@ DEFAULT = "O2"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TuneVerdict:
     """The candidate that O3 uses for a program on a device.
 
     Attributes:
@@ -91,7 +91,7 @@ def key_of(module: ir.Module, device: str, assume: frozenset[str] = frozenset())
 
     Args:
         module: the program as JAX lowered it; locations do not count.
-        device: as `Verdict.device`.
+        device: as `TuneVerdict.device`.
         assume: the user's promises.
     """
     bare = clone_module(module)
@@ -104,7 +104,7 @@ def key_of(module: ir.Module, device: str, assume: frozenset[str] = frozenset())
     return digest.hexdigest()[:40]
 
 
-def find_verdict(key: str) -> Verdict | None:
+def find_verdict(key: str) -> TuneVerdict | None:
     """The stored verdict, or None; one that is damaged is removed."""
     store = verdict_store()
     data = store.get(key)
@@ -116,23 +116,23 @@ def find_verdict(key: str) -> Verdict | None:
     return verdict
 
 
-def keep_verdict(key: str, verdict: Verdict) -> bool:
+def keep_verdict(key: str, verdict: TuneVerdict) -> bool:
     """Store a verdict under a key of `key_of`; returns whether the folder could be written to."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
     record = asdict(verdict) | {"date": date, "versions": _versions(), "schema": SCHEMA_VERSION}
     return verdict_store().put(key, json.dumps(record).encode())
 
 
-def warn_if_not_stored(found: Verdict | str) -> None:
+def warn_if_not_stored(found: TuneVerdict | str) -> None:
     """Warn once in a process if the folder of verdicts cannot be written to."""
-    if isinstance(found, Verdict) and not found.stored and first_time(("O3", "store")):
+    if isinstance(found, TuneVerdict) and not found.stored and first_time(("O3", "store")):
         warn_user(
             f"O3 cannot write to {verdict_store().directory}, where it keeps what it found: every "
             "process tunes its programs again. Set JXC_CACHE_DIR to a folder that it can write to."
         )
 
 
-def all_verdicts() -> Iterator[tuple[str, Verdict, int]]:
+def all_verdicts() -> Iterator[tuple[str, TuneVerdict, int]]:
     """The key, the verdict and the size in bytes of each entry, the last used first."""
     store = verdict_store()
     for entry in store.entries():
@@ -159,11 +159,11 @@ def verdict_store() -> Store:
     return Store(user_cache_path("jxc", appauthor=False) / "tune", LIMIT_BYTES)
 
 
-def _read(data: bytes) -> Verdict | None:
+def _read(data: bytes) -> TuneVerdict | None:
     with suppress(ValueError):
         record = parse_json(data)
         if isinstance(record, dict) and record.get("schema") == SCHEMA_VERSION:
-            verdict: Verdict = from_json(Verdict, record)
+            verdict: TuneVerdict = from_json(TuneVerdict, record)
             return verdict
     return None
 

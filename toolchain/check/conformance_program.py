@@ -23,7 +23,7 @@ from jaxlib.mlir.dialects import func
 
 from ..ir import clone_module, functions, make_context, read_module
 from ..ir.locations import INLINE
-from ..ir.module import main_of, terminator
+from ..ir.module import main_of, ops_of, terminator
 from ..ir.values import is_used
 from ..pipeline.native import run_native
 from .inputs import CannotRun, complex_array, is_float, specs_of
@@ -238,7 +238,7 @@ def _tidy(module: ir.Module) -> None:
     """Erase unused ops of @main and unused functions, and set @main's type from its block."""
     main = functions(module)["main"]
     block = main.regions[0].blocks[0]
-    for op in reversed(list(block.operations)[:-1]):
+    for op in reversed(ops_of(block)):
         if not any(map(is_used, op.results)) and op.operation.name != "stablehlo.custom_call":
             op.operation.erase()
     with module.context:

@@ -20,7 +20,7 @@ from ..ir.locations import INLINE
 from ..pipeline import Pipeline, run_pipeline
 from ..pipeline.native import run_native
 from ..rewrite import PassContext, exact
-from ..rewrite.recording import RecordedRewrite, Recorder, record_rewrites
+from ..rewrite.recording import RecordedRewrite, RewriteRecorder, record_rewrites
 from .compare import Comparer, Comparison
 from .inputs import GIVEN, IN_PLACE, CannotRun, make_inputs, specs_of
 from .interpret import narrowed
@@ -73,7 +73,7 @@ def check_in_place(
     """
     program = clone_module(module)
     run_native(INLINE, program)
-    recorder = Recorder(program, MOST_REWRITES, OF_ONE_RULE)
+    recorder = RewriteRecorder(program, MOST_REWRITES, OF_ONE_RULE)
     with record_rewrites(recorder):
         applied = sum(run_pipeline(program, pipeline, context).hits.values())
     if not recorder.rewrites:
@@ -115,7 +115,7 @@ class _Trial:
 
         Args:
             kind: of the program's arguments.
-            values: all results of `Recorder.inputs` on them.
+            values: all results of `RewriteRecorder.inputs` on them.
         """
         if kind == _EDGES[self.comparer.contract != exact]:  # those for other contracts
             return None

@@ -13,7 +13,7 @@ from itertools import islice, product
 from math import prod
 
 from ..errors import JxcError
-from ..patterns.declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
+from ..patterns.declare import Alternative, ArrayInput, ConstantInput, Declaration, SearchedFunction
 from ..patterns.trace import (
     Sizes,
     alternative_module,
@@ -98,14 +98,14 @@ def _gradients(declared: Declaration, alternative: Alternative) -> tuple[bool, .
 
 
 def _none(
-    declared: Declaration, search: Search, alternative: Alternative, reason: str
+    declared: Declaration, search: SearchedFunction, alternative: Alternative, reason: str
 ) -> ReplacementVerdict:
     return ReplacementVerdict(declared.name, alternative.name, search.name, "", False, None, reason)
 
 
 def _compared(
     declared: Declaration,
-    search: Search,
+    search: SearchedFunction,
     alternative: Alternative,
     sizes: Sizes,
     gradient: bool,
@@ -137,7 +137,7 @@ def _show(declared: Declaration, name: str, sizes: Sizes) -> str:
 
 def _sizes(
     declared: Declaration,
-    search: Search,
+    search: SearchedFunction,
     alternative: Alternative,
     choices: Sequence[Mapping[str, int]],
 ) -> Iterator[Sizes]:
@@ -168,7 +168,9 @@ def _dims(declared: Declaration) -> list[dict[str, int]]:
     return sorted(small, key=lambda dims: (elements(dims), -len(set(dims.values()))))
 
 
-def _is_used(declared: Declaration, search: Search, alternative: Alternative, sizes: Sizes) -> bool:
+def _is_used(
+    declared: Declaration, search: SearchedFunction, alternative: Alternative, sizes: Sizes
+) -> bool:
     given = given_values(declared, search, sizes)
     try:
         return applies(alternative, sizes, given)

@@ -28,6 +28,7 @@ from ..pipeline import (
 )
 from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
+from ..units import counted
 from .compare import Comparer, Comparison, Deadline
 from .fill import operands_of
 from .in_place import check_in_place
@@ -35,7 +36,7 @@ from .inputs import KINDS, CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
 from .rebuild import NotValid, rebuild
-from .rebuild_types import Plan
+from .rebuild_types import Mutation
 from .reference import INTERPRETER_BUDGET_S, RationedInterpreter
 from .run import Interpreter, shared_interpreter
 
@@ -83,13 +84,13 @@ class Verdict:
         by = f"{self.wrong} " if self.wrong else ""
         text = f"@{self.function}: {by}{self.report}"
         if self.report.difference is None:
-            text = f"{text} [{_draws(self.draws)}{more}]"
+            text = f"{text} [{counted(self.draws, 'draw')}{more}]"
         return f"{text}; {self.unfinished}" if self.unfinished else text
 
     def __repr__(self) -> str:
         report = self.report
         state = "same" if self.agrees else "differs" if report.ran else "could not run"
-        draws = _draws(self.draws + self.elsewhere)
+        draws = counted(self.draws + self.elsewhere, "draw")
         return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws}>"
 
     def _repr_html_(self) -> str:
@@ -99,10 +100,6 @@ class Verdict:
         lines = [f"<p>{escaped(line)}</p>" for line in str(self).splitlines()]
         lines[0] = lines[0].replace("<p>", f'<p class="jxc-{state}">')
         return fragment("jxc.verify", (), lines)
-
-
-def _draws(count: int) -> str:
-    return f"{count} draw{'s' * (count != 1)}"
 
 
 def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:
@@ -291,7 +288,7 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
     sizes = sorted({size for kind in kinds for size in kind.shape if size > 1}, reverse=True)
     for size, other in product(sizes[:_MOST_SIZES], _OTHER_SIZES):
         try:
-            yield rebuild(inlined, Plan(extents={size: other}))
+            yield rebuild(inlined, Mutation(extents={size: other}))
         except NotValid:
             continue
 

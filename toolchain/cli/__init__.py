@@ -21,29 +21,36 @@ from ..distribution import CLASH, DISTRIBUTION, versions
 from ..errors import JxcError, UsageError, did_you_mean
 from ..source import JxcWarning
 
-_VERBS = {
-    "lower": "Trace a Python function and print its module.",
-    "opt": "Run passes on a module.",
-    "translate": "Convert a module to another form, or interpret it.",
-    "compile": "Compile a module with XLA; run it, time it, look inside.",
-    "report": "Report memory, kernels and collectives on any target.",
-    "explore": "See a program at each stage, live in the browser.",
-    "explain": "Run a program and explain what JAX compiled.",
-    "profile": "Run a program and report its measured time by line.",
-    "run": "Run an executable that `jxc compile --save` wrote.",
-    "doctor": "Find what makes a function slow, large or slow to compile.",
-    "targets": "List the hardware that this machine can compile for.",
-    "verify": "Check that a rewrite preserves the results of a module.",
-    "diff": "Compare two programs, by line of Python.",
-    "reduce": "Shrink a module on which a command fails.",
-    "tune": "Find the fastest pipeline for a function; list what O3 found.",
-    "new-pass": "Write a rule or pass with its tests, to start from.",
-    "test": "Run lit tests of passes, or write their CHECK lines.",
-    "filecheck": "Match a text against the CHECK lines of a file.",
-    "lsp": "Serve MLIR to an editor: diagnostics, hover, definitions.",
-    "calibrate": "Measure this machine for the cost models of passes.",
-    "completion": "Print the script for completion in bash, zsh or fish.",
+_GROUPS = {
+    "For your program": {
+        "explain": "Run a program and explain what JAX compiled.",
+        "profile": "Run a program and report its measured time by line.",
+        "doctor": "Find what makes a function slow, large or slow to compile.",
+        "report": "Report memory, kernels and collectives on any target.",
+        "explore": "See a program at each stage, live in the browser.",
+        "diff": "Compare two programs, by line of Python.",
+        "tune": "Find the fastest pipeline for a function; list what O3 found.",
+    },
+    "For passes": {
+        "lower": "Trace a Python function and print its module.",
+        "opt": "Run passes on a module.",
+        "compile": "Compile a module with XLA; run it, time it, look inside.",
+        "run": "Run an executable that `jxc compile --save` wrote.",
+        "verify": "Check that a rewrite preserves the results of a module.",
+        "reduce": "Shrink a module on which a command fails.",
+        "new-pass": "Write a rule or pass with its tests, to start from.",
+        "test": "Run lit tests of passes, or write their CHECK lines.",
+    },
+    "For tools": {
+        "translate": "Convert a module to another form, or interpret it.",
+        "filecheck": "Match a text against the CHECK lines of a file.",
+        "targets": "List the hardware that this machine can compile for.",
+        "calibrate": "Measure this machine for the prices of rewrites.",
+        "lsp": "Serve MLIR to an editor: diagnostics, hover, definitions.",
+        "completion": "Print the script for completion in bash, zsh or fish.",
+    },
 }
+_VERBS = {name: help for group in _GROUPS.values() for name, help in group.items()}
 
 
 class _LazyGroup(click.Group):
@@ -80,8 +87,9 @@ class _LazyGroup(click.Group):
         raise UsageError(f"no verb {word!r}.{_offer(word)} `jxc --help` lists them")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # from the table, which imports no verb
-            formatter.write_dl(list(_VERBS.items()))
+        for title, verbs in _GROUPS.items():  # from the table, which imports no verb
+            with formatter.section(title):
+                formatter.write_dl(list(verbs.items()))
 
 
 def _offer(word: str) -> str:
@@ -112,18 +120,13 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
     help="Print the versions of jxc, jax and jaxlib.",
 )
 def cli() -> None:
-    """Inspect, rewrite, compile and debug the programs that JAX makes of Python functions.
+    """Inspect, rewrite, compile and debug the programs JAX makes of functions.
 
     \b
     jxc lower f.py:step 'f32[8,128]' | jxc opt -O2 | jxc compile --run
 
-    \b
-    Exit codes, where the help of a verb states no others:
-      0  success
-      1  the work or a check failed
-      2  the command line is invalid, or a file cannot be read
-      3  a target, a device or its compiler is missing
-      4  a bug in jxc, MLIR or XLA, such as a crash of native code
+    Exit codes: 0 success; 1 the work or a check failed; 2 the command line is invalid, or a file
+    cannot be read; 3 a target or its compiler is missing; 4 a bug in jxc, MLIR or XLA.
     """
 
 

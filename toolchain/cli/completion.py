@@ -146,7 +146,6 @@ def _assumptions() -> _Names:
 
 _NAMES: dict[str | None, Callable[[], _Names]] = {
     "passes": _passes_and_rules,
-    "pass_pipeline": _passes_and_rules,
     "help_pass": _passes_and_rules,
     "mlir_print_ir_before": pass_names,
     "mlir_print_ir_after": pass_names,

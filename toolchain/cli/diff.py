@@ -142,8 +142,6 @@ def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
     """Refuse options that would have no effect."""
     if flags["stage"] == "hlo" and flags["no_compile"]:
         raise UsageError("--stage hlo needs the compiler: leave out --no-compile")
-    if flags["platform"]:
-        raise UsageError("--platform: `jxc diff` lowers for its --target; leave --platform out")
     given = [option for name, option in LOWERING_OPTIONS.items() if flags[name]]
     if given and all(side.is_module for side in sides):
         raise UsageError(f"{given[0]} applies to functions, and both programs are modules")

@@ -73,23 +73,18 @@ def doctor_command(target: str | None, **flags: Any) -> None:
     if target is None:
         raise UsageError("expected a TARGET such as file.py:function, or --list")
     request = read_options(LowerRequest, flags, target=target)
-    hardware = _find_target(options, request.platform)
+    hardware = _find_target(options)
     if not (hardware.is_present and hardware.kind != "cpu"):
         stay_on_cpu()
     _examine(replace(request, platform=hardware.platform), hardware, options)
 
 
-def _find_target(options: DoctorOptions, platform: str | None) -> Target:
+def _find_target(options: DoctorOptions) -> Target:
     from ..backend.targets import find_targets, require
 
     targets = find_targets(options.hardware)
     if len(targets) > 1:
         raise UsageError(f"--target {options.hardware}: expected one target, found {len(targets)}")
-    if platform not in (None, targets[0].platform):
-        raise UsageError(
-            f"--platform {platform} contradicts --target {options.hardware}, which is lowered for "
-            f"{targets[0].platform}: leave --platform out"
-        )
     if not options.no_compile:
         require(targets[0])
     return targets[0]
@@ -101,8 +96,9 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def _examine(request: LowerRequest, hardware: Target, options: DoctorOptions) -> None:
     from ..backend.lowered import lowered_from_request
+    from ..events.profile_file import read_profile
     from ..tools.doctor import all_checks, choose_checks, examine, program_of
-    from ..tools.doctor.measured import read_profile, with_profile
+    from ..tools.doctor.measured import with_profile
     from ..tools.doctor.run import quiet_about_donation
     from ..tools.doctor.source_code import unknown_names
 

@@ -15,7 +15,7 @@ from ..events.script import UserProgram, flush
 from ..files import write_output
 from ..tools.explain import SCHEMA_VERSION
 from .options import flag, option, options_of
-from .user_program import absolute, open_streams, require_distinct, run_program, write_json
+from .user_program import absolute, open_streams, require_distinct, run_program, write_program_json
 
 if TYPE_CHECKING:
     from ..tools.explain.log import ExplainLog
@@ -159,7 +159,7 @@ def _write(
         empty: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "process": 0, "compiled": 0}
         empty |= {"seconds": 0.0, "hits": {}, "children": [c.as_json() for c in children]}
         found = log.as_json() if log is not None else empty | {name: [] for name in lists}
-        write_json({"script": script, **found}, options.json, own_stdout)
+        write_program_json({"script": script, **found}, options.json, own_stdout)
     if options.html and log is not None:
         from ..tools.explain.page import write_page
 

@@ -10,8 +10,10 @@ import click
 
 from ..errors import UsageError
 from ..frontend import LowerRequest
-from .options import SECONDS, lowering_options, read_options
+from .options import lowering_options, read_options
 from .process import stay_on_cpu
+
+_LIMIT_S = 300.0  # of processor time for an import, a pipeline or a compilation on all cores
 
 
 @click.command(short_help="See a program at each stage, live in the browser.")
@@ -27,14 +29,6 @@ from .process import stay_on_cpu
     "--port", type=click.IntRange(0, 65535), default=0, help="Listen on this port of 127.0.0.1."
 )
 @click.option("--no-browser", is_flag=True, help="Print the URL, and open no browser.")
-@click.option(
-    "--time-limit",
-    type=SECONDS,
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="End one import, pipeline or compilation that takes longer.",
-)
 def explore_command(
     level: str | None,
     passes: str | None,
@@ -42,7 +36,6 @@ def explore_command(
     state: str,
     port: int,
     no_browser: bool,
-    time_limit: float,
     **flags: Any,
 ) -> None:
     """Show the function TARGET, with arguments like the SPECs of `jxc lower`, as a live page.
@@ -62,8 +55,6 @@ def explore_command(
 
     if level and passes is not None:
         raise UsageError("give one of -O and --passes")
-    if flags["platform"] or flags["device"]:
-        raise UsageError("`jxc explore` lowers for its --target; leave --platform and --device out")
     require_packages()
     os.environ.pop("JXC_PIPELINE", None)  # only the pipelines of the page run
     stay_on_cpu()
@@ -71,7 +62,7 @@ def explore_command(
     from ..tools.explore.session import Session
 
     request = read_options(LowerRequest, flags)
-    session = Session(request, time_limit, hardware)
+    session = Session(request, _LIMIT_S, hardware)
     try:
         server = ExploreServer(session, port)
         threading.Thread(target=session.watch, daemon=True).start()

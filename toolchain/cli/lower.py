@@ -11,7 +11,7 @@ import click
 
 from ..errors import UsageError
 from ..files import write_json, write_output
-from ..frontend import BINARY_FORMS, FORMS, LowerRequest
+from ..frontend import BINARY_FORMS, FORMS, PLATFORMS, LowerRequest
 from .options import lowering_options, read_options
 from .process import leave_out_absent_hardware
 
@@ -29,6 +29,11 @@ _SHORT_CONSTANT = 16  # elements; longer constants fill screens
     show_default=True,
     help="Write this form: bytecode is MLIR's, portable an artifact for other versions of "
     "StableHLO, hlo the text of HLO before XLA optimizes it.",
+)
+@click.option(
+    "--platform",
+    type=click.Choice(PLATFORMS),
+    help="Lower for a platform; the hardware need not be present.",
 )
 @click.option("-o", "output", default="-", metavar="FILE", help="Write to FILE, not to stdout.")
 @click.option(

@@ -29,11 +29,8 @@ _DIALECT = "--allow-unregistered-dialect"
     help="End MLIR when one module takes longer.",
 )
 @click.option("--log", type=click.Choice([*_LEVELS]), default="error", help="Log to stderr.")
-@click.option("--pretty", is_flag=True, help="Accepted, as mlir-lsp-server does; no effect.")
 @click.option("--stdio", is_flag=True, help="Accepted; the server uses stdin and stdout anyway.")
-def lsp_command(
-    allow_unregistered_dialect: bool, time_limit: float, log: str, pretty: bool, stdio: bool
-) -> None:
+def lsp_command(allow_unregistered_dialect: bool, time_limit: float, log: str, stdio: bool) -> None:
     """Serve diagnostics, hover, definitions, references and symbols of MLIR to an editor.
 
     The server speaks the Language Server Protocol on stdin and stdout, and takes the place of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import UsageError
-from ..frontend import PLATFORMS, LowerRequest
+from ..frontend import LowerRequest
 
 if TYPE_CHECKING:
     from ..pipeline import Library, Pipeline
@@ -76,9 +76,6 @@ def read_options(cls: type[_T], flags: Mapping[str, Any], **more: Any) -> _T:
 class _Seconds(click.FloatRange):
     """A time in seconds that the system can wait for."""
 
-    def __init__(self, *, or_0: bool) -> None:
-        super().__init__(min=0, min_open=not or_0)
-
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
@@ -89,10 +86,8 @@ class _Seconds(click.FloatRange):
 
 
 _MOST_SECONDS = 1e9  # 32 years; Python's timers fail beyond nine times as many
-SECONDS = _Seconds(or_0=False)
+SECONDS = _Seconds(min=0, min_open=True)
 """The type of a time limit: a positive number of seconds, not infinite and not NaN."""
-SECONDS_OR_0 = _Seconds(or_0=True)
-"""The same with 0."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -106,40 +101,13 @@ class PrintOptions:
 
     mlir_print_op_generic: bool = flag(help="Print ops in their generic form.")
     mlir_print_debuginfo: bool = flag(help="Print locations.")
-    mlir_pretty_debuginfo: bool = flag(
-        help="Print locations for people; MLIR cannot read such text."
-    )
-    mlir_print_local_scope: bool = flag(
-        help="Print types, attributes and locations in full, without aliases."
-    )
-    mlir_use_nameloc_as_prefix: bool = flag(help="Name values after their named locations.")
-    mlir_print_skip_regions: bool = flag(help="Omit the bodies of ops; MLIR cannot read such text.")
-    elide: int | None = option(
-        "--mlir-elide-elementsattrs-if-larger",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Omit constants of more than N elements; such a module cannot be compiled.",
-    )
-
-    elide_resources: int | None = option(
-        "--mlir-elide-resource-strings-if-larger",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Omit resources of the file of more than N characters.",
-    )
 
     def text_options(self, file: str) -> dict[str, Any]:
         """The keyword arguments of `jxc.ir.write_text` for a module that is read from `file`."""
         return {
             "file_name": file,
-            "debug_info": self.mlir_print_debuginfo or self.mlir_pretty_debuginfo,
-            "pretty_debug_info": self.mlir_pretty_debuginfo,
+            "debug_info": self.mlir_print_debuginfo,
             "generic": self.mlir_print_op_generic,
-            "local_scope": self.mlir_print_local_scope,
-            "name_locations": self.mlir_use_nameloc_as_prefix,
-            "skip_regions": self.mlir_print_skip_regions,
-            "elide_larger_than": self.elide,
-            "elide_resources_larger_than": self.elide_resources,
         }
 
 
@@ -166,10 +134,11 @@ class PassOptions:
     passes: str | None = option(
         "-p",
         "--passes",
+        "--pass-pipeline",
         metavar="PIPELINE",
-        help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}'.",
+        help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}', or a pipeline in "
+        "mlir-opt's syntax.",
     )
-    pass_pipeline: str | None = option(metavar="PIPELINE", help="The same in mlir-opt's syntax.")
     level: str | None = option(
         "-O",
         type=click.Choice(["0", "1", "2", "3"]),
@@ -198,22 +167,21 @@ class PassOptions:
     @property
     def has_pipeline(self) -> bool:
         """Whether a pipeline is named."""
-        return any(each is not None for each in (self.passes, self.pass_pipeline, self.level))
+        return self.passes is not None or self.level is not None
 
     def pipeline_text(self, default: str) -> str:
-        """The pipeline that `-p`, `--pass-pipeline` or `-O` names.
+        """The pipeline that `-p` or `-O` names.
 
         Raises:
-            UsageError: more than one of them is given.
+            UsageError: both are given.
         """
-        level = None if self.level is None else f"O{self.level}"
-        texts = [text for text in (self.passes, self.pass_pipeline, level) if text is not None]
-        if len(texts) > 1:
+        if self.level is None:
+            return default if self.passes is None else self.passes
+        if self.passes is not None:
             raise UsageError(
-                "give one of -O, --passes and --pass-pipeline; a pipeline may contain levels: "
-                "-p 'O2,annotate-cost'"
+                "give one of -O and --passes; a pipeline may contain levels: -p 'O2,annotate-cost'"
             )
-        return texts[0] if texts else default
+        return f"O{self.level}"
 
     def library(self) -> Library:
         """The passes of jxc and of the files of `--load-pass`."""
@@ -262,56 +230,33 @@ lowering_options = added(
         "jacfwd, jacrev, hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'. The SPECs of a "
         "jvp are (primals, tangents), of a vjp (primals, cotangents).",
     ),
-    click.option("--device", metavar="NAME[:N]", help="Lower for a device, such as cpu:0."),
-    click.option(
-        "--platform",
-        type=click.Choice(PLATFORMS),
-        help="Lower for a platform; the hardware need not be present.",
-    ),
-    click.option(
-        "--host-devices",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Split the CPU into N devices. By default as many as pmap maps over.",
-    ),
     click.option(
         "--mesh",
         metavar="AXIS=SIZE,...",
         help="Lower over a mesh such as data=4,model=2; its devices need not be present.",
     ),
     click.option(
-        "--in-sharding",
+        "--sharding",
         multiple=True,
-        metavar="NAME=SPEC",
+        metavar="NAME=SPEC|FILE.py:FN",
         help="Shard an argument. x=data,None splits its first dimension over the axis data, "
         "x=data+model over two axes; x= replicates it. NAME is a parameter, a position from 0 or a "
         "path such as \"params['w']\", in which * matches any key; the most specific one counts. "
-        "XLA chooses the shardings of the other arguments.",
-    ),
-    click.option(
-        "--out-sharding",
-        multiple=True,
-        metavar="NAME=SPEC",
-        help="Shard a result: NAME is a position or a path such as \"result['loss']\".",
-    ),
-    click.option(
-        "--sharding",
-        metavar="FILE.py:FN",
-        help="Call FN on the mesh for in_shardings, or (in_shardings, out_shardings). With neither "
-        "arguments nor shardings, the function `shardings` in the file of TARGET is called.",
+        "Paths from `result`, such as \"result['loss']\" or result[0], are results: name a "
+        "parameter called result by its position. XLA chooses the other shardings. Or call FN on "
+        "the mesh for in_shardings, or (in_shardings, out_shardings). With neither arguments nor "
+        "shardings, the function `shardings` in the file of TARGET is called.",
     ),
     click.option("--x64", is_flag=True, help="Keep 64-bit types, which JAX narrows otherwise."),
 )
 """A decorator: the SPECs and options of lowering a function, the fields of `LowerRequest`."""
 
 
-def given_lowering(request: LowerRequest, *, but: tuple[str, ...] = ()) -> list[str]:
-    """The options of lowering that are given, such as "--args", without those in `but`."""
-    values = {name: value for name, value in vars(request).items() if name not in but}
-    for name in ("target", "specs", "concrete"):  # these are no options
-        values.pop(name, None)
+def given_lowering(request: LowerRequest) -> list[str]:
+    """The options of lowering that are given, such as "--args"."""
+    others = ("target", "specs", "concrete")  # these are no options
     return [
-        f"--{name.removesuffix('_from').replace('_', '-')}"
-        for name, value in values.items()
-        if value
+        f"--{name.removesuffix('_from')}"
+        for name, value in vars(request).items()
+        if value and name not in others
     ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError, did_you_mean
+from ..units import counted
 
 if TYPE_CHECKING:
     from ..pipeline import Library
@@ -125,7 +126,7 @@ def phrase(record: dict[str, Any] | None) -> str:
         how = "proved in part" if record.get("status") == "in part" else "proved"
         types = [name for name in proved if "," not in name]
         if mixed := len(proved) - len(types):  # of types such as "i1, f32"
-            types.append(f"{mixed} mixture{'s' * (mixed > 1)} of types")
+            types.append(f"{counted(mixed, 'mixture')} of types")
         return f"{checked}; {how} for {', '.join(types)}"
     return checked
 

@@ -29,10 +29,6 @@ class CrashError(JxcError):
     exit_code = 4
 
 
-class TimeLimitError(JxcError):
-    """The work took longer than `--timeout` allows (exit code 1)."""
-
-
 class ChildStage:
     """What the child is doing, in memory that the parent can read after a crash.
 
@@ -65,7 +61,6 @@ def in_child(
     command: Callable[[Path], list[str]],
     *,
     folder: str | None = None,
-    limit_s: float | None = None,
 ) -> ChildStage:
     """Fork, and return in the child. The parent waits and exits with the child's exit code.
 
@@ -73,11 +68,9 @@ def in_child(
         data: the input, which the parent saves in a reproducer; None to save none.
         command: the arguments of `jxc` that repeat the work on a saved file.
         folder: a temporary folder, which is removed when the child has ended, also by a signal.
-        limit_s: end the child after so many seconds.
 
     Raises:
         CrashError: in the parent, when a signal such as SIGSEGV ended the child.
-        TimeLimitError: in the parent, when the child took too long.
     """
     stage = ChildStage()
     if not hasattr(os, "fork"):
@@ -89,20 +82,15 @@ def in_child(
         return stage
     for number in (signal.SIGTERM, signal.SIGHUP):  # sent to the parent alone; SIGINT goes to both
         signal.signal(number, lambda caught, _: os.kill(child, caught))
-    late = [] if limit_s is None else _kill_after(limit_s, child)
     status = _wait(child)
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
     if os.WIFEXITED(status):
         leave(os.WEXITSTATUS(status))
-    error: JxcError
-    if late:
-        error = TimeLimitError(f"stopped {stage}, after the {limit_s:g} s of --timeout")
-    elif os.WTERMSIG(status) in _ENDED_BY_OTHERS:
+    if os.WTERMSIG(status) in _ENDED_BY_OTHERS:
         leave(128 + os.WTERMSIG(status))
-    else:
-        name = signal.Signals(os.WTERMSIG(status)).name
-        error = CrashError(f"native code crashed ({name}) {stage}")
+    name = signal.Signals(os.WTERMSIG(status)).name
+    error = CrashError(f"native code crashed ({name}) {stage}")
     if data is not None:
         import shlex
         import tempfile  # takes 8 ms
@@ -111,19 +99,6 @@ def in_child(
             file.write(data)
         error.add_note(f"reproducer: {shlex.join(['jxc', *command(Path(file.name))])}")
     raise error
-
-
-def _kill_after(seconds: float, child: int) -> list[bool]:
-    """Kill `child` after so many seconds; the list is not empty once that has happened."""
-    late: list[bool] = []
-
-    def kill(*_: Any) -> None:
-        late.append(True)
-        os.kill(child, signal.SIGKILL)
-
-    signal.signal(signal.SIGALRM, kill)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    return late
 
 
 def _wait(child: int) -> int:

@@ -19,7 +19,7 @@ from .user_program import (
     open_streams,
     require_distinct,
     run_program,
-    write_json,
+    write_program_json,
 )
 
 if TYPE_CHECKING:
@@ -112,7 +112,6 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     none ran. A table shows the time by line of Python.
 
     The program keeps its own output and exit code. Options of jxc go before SCRIPT.
-    `jxc compile f.py:step SPECS --profile` profiles a function.
     """
     options = ProfileOptions(**flags)
     require_distinct(options.files)
@@ -191,4 +190,4 @@ def write_files(profile: Profile, options: ProfileOptions, own_stdout: int | Non
         with progress("writing the trace"):
             write_perfetto(options.perfetto, profile)
     if options.json:
-        write_json(profile.as_json(), options.json, own_stdout)
+        write_program_json(profile.as_json(), options.json, own_stdout)

@@ -6,7 +6,6 @@ HLO that stays HLO does not become StableHLO on the way. JAX is imported only fo
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,13 @@ from ..errors import JxcError, UsageError
 from ..files import input_name, read_input, require_file, write_output
 from ..frontend import PLATFORMS
 from . import ModuleCommand
-from .options import SECONDS, PrintOptions, flag, option, options_of, read_options
+from .options import PrintOptions, flag, option, options_of, read_options
 from .process import ChildStage, in_child, leave
 
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
 _FORMS = ("mlir", "bytecode", "portable", "hlo", "hlo-proto", "export")
-_INPUTS = ("normal", "edge", "small", "zeros")  # as check.interpret has them
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,6 @@ class TranslateOptions:
         help="Keep ops of other dialects than StableHLO in a portable artifact."
     )
     strip_debuginfo: bool = flag(help="Remove locations.")
-    print_stablehlo_version: bool = flag(
-        help="Print the version of a portable artifact that is read, as a comment of the text."
-    )
-    use_tuple_args: bool = flag(help="HLO: take all arguments as one tuple.")
-    return_tuple: bool = flag(help="HLO: return a tuple of a single result, too.")
     like: str | None = option(
         metavar="FILE",
         help="export: keep the calling convention of this file of jax.export (trees, shardings, "
@@ -77,31 +70,19 @@ class TranslateOptions:
     )
     input_kind: str = option(
         "--input",
-        type=click.Choice(_INPUTS),
+        metavar="KIND[:SEED]",
         default="normal",
         show_default=True,
-        help="The arguments if there is no --args: ordinary, edge values, small integers, zeros.",
+        help="The arguments if there is no --args: normal, edge (edge values) or small (small "
+        "integers), drawn with the seed 0, or with 7 as in normal:7; or zeros.",
     )
-    seed: int = option(
-        type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the arguments."
-    )
-    timeout: float | None = option(
-        type=SECONDS,
-        metavar="SECONDS",
-        help="Stop with an error after this long.",
-    )
-    allow_unregistered_dialect: bool = flag(help="Accept ops of unregistered dialects.")
 
 
 @click.command(short_help="Convert a module to another form, or interpret it.", cls=ModuleCommand)
 @click.argument("file", default="-")
 @click.option("-o", "output", default="-", metavar="FILE", help="Write to FILE, not to stdout.")
-@click.option("--serialize", is_flag=True, help="stablehlo-translate's name of --to portable.")
-@click.option("--deserialize", is_flag=True, help="stablehlo-translate's name of --to mlir.")
 @options_of(TranslateOptions, PrintOptions)
-def translate_command(
-    file: str, output: str, serialize: bool, deserialize: bool, **flags: Any
-) -> None:
+def translate_command(file: str, output: str, **flags: Any) -> None:
     """Convert the module in FILE ('-' for stdin) to another form, or interpret it.
 
     FILE holds MLIR text or bytecode, a StableHLO portable artifact of any supported version, a
@@ -113,26 +94,15 @@ def translate_command(
     jxc opt -O2 f.export | jxc translate --to export --like f.export -o g.export
     jxc translate f.mlir --interpret --args x.npy --args '[dense<2> : tensor<i32>]'
     """
-    if serialize or deserialize:
-        flags["form"] = _alias(flags["form"], serialize, deserialize)
     options = read_options(TranslateOptions, flags)
     printing = read_options(PrintOptions, flags)
     _check(options, output)
     if output != "-":
         require_file(output)
     data = read_input(file)
-    limit = None if options.interpret else options.timeout  # the interpreter has one of its own
-    stage = in_child(
-        data, lambda saved: ["translate", str(saved), "--to", options.form], limit_s=limit
-    )
+    stage = in_child(data, lambda saved: ["translate", str(saved), "--to", options.form])
     _run(_Translation(input_name(file), data, options, printing, stage), output)
     leave(0)
-
-
-def _alias(form: str, serialize: bool, deserialize: bool) -> str:
-    if form != "mlir" or (serialize and deserialize):
-        raise UsageError("give one of --to, --serialize and --deserialize")
-    return "portable" if serialize else "mlir"
 
 
 def _check(options: TranslateOptions, output: str) -> None:
@@ -140,8 +110,6 @@ def _check(options: TranslateOptions, output: str) -> None:
     given = vars(options)
     for names, needed, is_met in (
         (("target_version", "allow_other_dialects"), "--to portable or export", _PORTABLE),
-        (("print_stablehlo_version",), "--to mlir", ("mlir",)),
-        (("use_tuple_args", "return_tuple"), "--to hlo or hlo-proto", ("hlo", "hlo-proto")),
         (("like", "platform"), "--to export", ("export",)),
     ):
         for name in names:
@@ -181,7 +149,7 @@ def _run(job: _Translation, output: str) -> None:
     from ..ir.hlo import hlo_in, write_hlo
 
     is_hlo = options.form in ("hlo", "hlo-proto")
-    is_plain = not (options.strip_debuginfo or options.use_tuple_args or options.return_tuple)
+    is_plain = not options.strip_debuginfo
     if is_hlo and is_plain and (proto := hlo_in(job.data, job.name)) is not None:
         result = write_hlo(proto) if options.form == "hlo" else proto
     else:
@@ -194,8 +162,7 @@ def _module(job: _Translation) -> ir.Module:
     from ..ir import make_context, read_module
     from ..pipeline.native import run_native
 
-    context = make_context(allow_unregistered_dialects=job.options.allow_unregistered_dialect)
-    module = read_module(job.data, context, name=job.name)
+    module = read_module(job.data, make_context(), name=job.name)
     if job.options.strip_debuginfo:
         run_native("strip-debuginfo", module)
     job.stage.enter(f"while writing the module of {job.name}")
@@ -214,28 +181,16 @@ def _converted(job: _Translation) -> str | bytes:
     module = _module(job)
     match options.form:
         case "mlir":
-            return _version_comment(job) + write_text(module, **job.printing.text_options(job.name))
+            return write_text(module, **job.printing.text_options(job.name))
         case "bytecode":
             return write_bytecode(module)
         case "portable":
             return _portable(module, options, allow_other_dialects=options.allow_other_dialects)
     try:
-        proto = hlo_of_module(
-            module, use_tuple_args=options.use_tuple_args, return_tuple=options.return_tuple
-        )
+        proto = hlo_of_module(module)
     except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError
         raise JxcError(f"{job.name}: this module has no HLO form: {error}") from None
     return write_hlo(proto) if options.form == "hlo" else proto
-
-
-def _version_comment(job: _Translation) -> str:
-    from ..ir.io import artifact_version
-
-    if not job.options.print_stablehlo_version:
-        return ""
-    if (version := artifact_version(job.data)) is None:
-        raise UsageError(f"--print-stablehlo-version: {job.name} is not a portable artifact")
-    return f"// Reading portable artifact with StableHLO version: {version}\n"
 
 
 def _portable(module: ir.Module, options: TranslateOptions, *, allow_other_dialects: bool) -> bytes:
@@ -290,8 +245,8 @@ def _interpret(job: _Translation, output: str) -> None:
 
     options = job.options
     module = entry_of(_module(job), options.entry)
-    arguments = make_arguments(module, options.args, options.input_kind, options.seed)
-    results = interpret(module, arguments, options.timeout or math.inf)
+    arguments = make_arguments(module, options.args, options.input_kind)
+    results = interpret(module, arguments)
     if output == "-":
         click.echo(show(results, module), nl=False)
         return

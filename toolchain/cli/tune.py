@@ -11,6 +11,7 @@ import click
 from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..files import write_json
+from ..units import counted
 from .compile.options import CompileOptions
 from .options import SECONDS, json_option, lowering_options
 from .process import in_child, stay_on_cpu
@@ -43,7 +44,7 @@ def tune_command() -> None:
     jxc tune model.py:step 'f32[8,784]'
     jxc tune model.py:step 'f32[8,784]' --target tpu:v5e --seconds 120
     jxc tune ls
-    jxc tune clear --older-than 30
+    jxc tune clear jit_step
 
     The candidates are plain JAX, O1, O2, and O2 without some passes or rules. Hardware that is not
     here is ranked by its compiler's estimates, or by the roofline. `jxc.jit(fn, pipeline="O3")`,
@@ -71,26 +72,17 @@ def list_command(as_json: bool) -> None:
 
 @tune_command.command("clear", short_help="Delete what O3 found.")
 @click.argument("name", required=False)
-@click.option(
-    "--older-than",
-    type=click.FloatRange(min=0),
-    metavar="DAYS",
-    help="Delete only what was not used for so many days.",
-)
-def clear_command(name: str | None, older_than: float | None) -> None:
+def clear_command(name: str | None) -> None:
     """Delete what O3 found: of all programs, or of the program NAME as `jxc tune ls` prints it."""
-    from time import time
-
     from ..backend.verdicts import find_verdict_name, verdict_store
 
     store, removed = verdict_store(), 0
     for entry in store.entries():
-        is_old = older_than is None or time() - entry.used > older_than * 86400
-        if is_old and (name is None or find_verdict_name(entry.key) == name):
+        if name is None or find_verdict_name(entry.key) == name:
             removed += store.remove(entry.key)
-    if name and not removed and older_than is None:
+    if name and not removed:
         raise UsageError(f"no verdict for a program {name!r}; `jxc tune ls` lists them")
-    click.echo(f"{removed} verdict{'s' * (removed != 1)} deleted", err=True)
+    click.echo(f"{counted(removed, 'verdict')} deleted", err=True)
 
 
 @tune_command.command(_FUNCTION, short_help="Tune a function; the word can be left out.")

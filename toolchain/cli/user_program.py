@@ -134,7 +134,7 @@ def _stderr_again() -> TextIO | None:
         return None
 
 
-def write_json(found: Mapping[str, Any], file: str, own_stdout: int | None) -> None:
+def write_program_json(found: Mapping[str, Any], file: str, own_stdout: int | None) -> None:
     """Write the object of --json to its file, or to the descriptor of `run_program`."""
     text = json.dumps(found, indent=2) + "\n"
     if own_stdout is None:

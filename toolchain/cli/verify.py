@@ -1,8 +1,9 @@
 """`jxc verify`: whether two programs, or one before and after a pipeline, mean the same.
 
-One verb, three checks: a program against a second module or its own result after a pipeline
-(`_compare`), a program on XLA against the interpreter (`--xla-bisect`), and programs with expected
-outputs (`--conformance`). All of it runs in a child process: corrupt modules crash MLIR.
+One verb, four checks: a program against a second module or its own result after a pipeline
+(`_compare`), a program on XLA against the interpreter (`--xla-bisect`), programs with expected
+outputs (`--conformance`), and replacements written in JAX (`--replacement`). All of it runs in a
+child process: corrupt modules crash MLIR.
 """
 
 from __future__ import annotations
@@ -353,10 +354,10 @@ def _run_replacement(before: str | None, options: VerifyOptions) -> NoReturn:
     from ..check.compare import Deadline
     from ..check.replacements import verify_replacement
     from ..patterns import Replacement
-    from ..pipeline.library import import_file
+    from ..pipeline.library import import_option_file
 
     path, _, wanted = (options.replacement or "").partition(":")
-    module = import_file(Path(path), "--replacement")
+    module = import_option_file(Path(path), "--replacement")
     found = [each for each in vars(module).values() if isinstance(each, Replacement)]
     if not found:
         raise UsageError(f"{path} has no replacement: decorate a function with @jxc.replacement")

@@ -158,7 +158,6 @@ class Kernel:
         flops: of one run.
         traffic: bytes read and written in one run.
         accesses: those to main memory, each with its reuse distance.
-        unfused_bytes: what its ops would read and write if none were fused.
         cycles: the compiler's own estimate of one run, where it makes one.
         is_launched: False inside a small loop, which XLA:CPU compiles into one kernel.
         instruction: in the module.
@@ -176,7 +175,6 @@ class Kernel:
     flops: Flops
     traffic: Traffic
     accesses: tuple[Access, ...]
-    unfused_bytes: int
     cycles: int | None
     is_launched: bool
     instruction: Instruction
@@ -185,11 +183,6 @@ class Kernel:
     def is_asynchronous(self) -> bool:
         """Whether it runs at the same time as the kernels after it."""
         return self.instruction.opcode.endswith("-start")
-
-    @property
-    def passes(self) -> int:
-        """How often its data would go through memory if none of its ops were fused."""
-        return max(sum(self.ops.values()), 1)
 
     def roofline(self, device: Device) -> Roofline:
         """The least time of one run on a device."""
@@ -225,8 +218,6 @@ class Kernel:
             "bytes_in": self.traffic.read,
             "bytes_out": self.traffic.written,
             "main_memory_bytes": self.traffic.main,
-            "unfused_bytes": self.unfused_bytes,
-            "passes": self.passes,
             "estimated_cycles": self.cycles,
             "roofline": self.roofline(device).as_json(),
             "compiler_seconds": self.compiler_seconds(device),
@@ -274,7 +265,6 @@ def kernel_of(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
         flops=flops_of(instruction),
         traffic=traffic_of(instruction),
         accesses=accesses,
-        unfused_bytes=sum(map(_unfused_bytes, ops)),
         cycles=int(cycles[1]) if cycles and int(cycles[1]) < _UNKNOWN_CYCLES else None,
         is_launched=not run.is_inlined,
         instruction=instruction,
@@ -326,7 +316,7 @@ def _is_scalar_broadcast(op: Instruction) -> bool:
     return op.opcode == "broadcast" and not op.operands[0].shape.dims
 
 
-def _unfused_bytes(op: Instruction) -> int:
+def _bytes_of(op: Instruction) -> int:
     """The bytes that an op of a fusion would read and write by itself."""
     reads = 0
     for operand, size in reads_of(op):
@@ -343,7 +333,7 @@ def _lines(kernel: Instruction, ops: list[Instruction]) -> tuple[SourceLine, ...
         if op.place is not None:
             line = (op.place.file, op.place.line)
             places.setdefault(line, op.place)
-            weights[line] += _unfused_bytes(op) + flops_of(op).total
+            weights[line] += _bytes_of(op) + flops_of(op).total
     if not weights and kernel.place is not None:
         return (kernel.place,)
     return tuple(places[line] for line, _ in weights.most_common())

@@ -114,8 +114,8 @@ def mesh_shapes(
     found = []
     for sizes in shapes:
         order = orders.get(format_mesh(sizes))
-        places = tuple(fabric.places[n] for n in order) if order else fabric.places
-        seconds = _seconds(collectives, mesh, sizes, replace(fabric, places=places))
+        devices = tuple(fabric.devices[n] for n in order) if order else fabric.devices
+        seconds = _seconds(collectives, mesh, sizes, replace(fabric, devices=devices))
         if own is not None and seconds is not None and seconds < _LEAST_GAIN * own:
             found.append(MeshShape(sizes, seconds))
     return sorted(found, key=lambda each: each.network_seconds)

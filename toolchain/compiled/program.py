@@ -23,13 +23,12 @@ from ..hlo.work import Executed, Totals, executed, totals_of
 from ..ir import count_ops
 from ..ir.shardings import meshes_of
 from ..pipeline import PipelineLike
-from ..units import show_bytes, show_count, show_seconds
+from ..units import counted, show_bytes, show_count, show_seconds
 from .collectives import Collective, collectives_of, groups_along
 from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .mesh_shapes import MeshShape, fitting_shapes, mesh_shapes
-from .neighbours import Neighbours, unfused_neighbours
 from .replicated import MIN_SPLIT_BYTES, Replicated, Split, global_arguments, replicated_arguments
 from .schedule import Step, fabric_of, step_of
 
@@ -83,12 +82,6 @@ class Compiled:
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels, in order of the schedule."""
         return tuple(kernels_of(self.module))
-
-    @cached_property
-    def neighbours(self) -> tuple[Neighbours, ...]:
-        """Pairs of kernels with a value between them in memory."""
-        before = parse_hlo(self.build.hlo_before) if self.build.hlo_before else None
-        return tuple(unfused_neighbours(self.module, before))
 
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
@@ -166,7 +159,7 @@ class Compiled:
         return self.roofline_seconds if estimated is None else estimated
 
     def __repr__(self) -> str:
-        kernels = f"{self.totals.launches:.0f} kernel{'s' * (self.totals.launches != 1)}"
+        kernels = counted(round(self.totals.launches), "kernel")
         flops, size = show_count(self.totals.flops), show_bytes(self.memory.peak)
         return (
             f"Compiled({self.build.target.name}: {kernels}, {flops} flops, {size} at the peak, "
@@ -185,7 +178,6 @@ class Compiled:
             "estimated_seconds": self.estimated_seconds,
             "xla_cost": dict(self.build.cost) if self.build.cost else None,
             "kernels": [kernel.as_json(self.build.target.device) for kernel in self.kernels],
-            "neighbours": [each.as_json() for each in self.neighbours],
             "collectives": [each.as_json() for each in self.step.communication],
             "communication": self.step.as_json() if self.collectives else None,
             "mesh_shapes": [each.as_json() for each in self.mesh_shapes],
@@ -221,7 +213,6 @@ def compile_module(
     target: Target,
     options: Mapping[str, Any],
     mesh: Mapping[str, int] | None = None,
-    hlo_pass: str | None = None,
 ) -> Compiled | Refused:
     """Compile a module without running passes; the result, or the compiler's refusal.
 
@@ -233,14 +224,7 @@ def compile_module(
     try:
         mesh = mesh or next(iter(meshes_of(module).values()), {})
         others = fitting_shapes(module, mesh)
-        made = build(
-            module,
-            target,
-            xla_options=options,
-            hlo_pass=hlo_pass,
-            mesh=mesh,
-            other_meshes=others,
-        )
+        made = build(module, target, xla_options=options, mesh=mesh, other_meshes=others)
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
     return Compiled(ops, made, mesh, global_arguments(module), others)

@@ -33,7 +33,7 @@ class Split:
     parts: int
 
     def __str__(self) -> str:
-        """The sharding as `--in-sharding` reads it: "None,data+model"."""
+        """The sharding as `--sharding` reads it: "None,data+model"."""
         return "None," * self.dimension + "+".join(self.axes)
 
 

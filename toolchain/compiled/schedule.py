@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..backend.targets import Target
-from ..cost.network import Fabric, Place, Price
+from ..cost.network import CollectivePrice, DeviceCoordinates, Fabric
 from .collectives import Collective
 from .kernels import Kernel, least_seconds
 
@@ -35,7 +35,9 @@ def fabric_of(target: Target, places: Sequence[Sequence[int]], devices: int) -> 
         return None
     if network.kind != "torus":
         node = network.node_devices or devices
-        return Fabric(network, tuple(Place(number // node) for number in range(devices)))
+        return Fabric(
+            network, tuple(DeviceCoordinates(number // node) for number in range(devices))
+        )
     topology = target.name.split(":")[2:]
     coordinates = [place[1:-1] for place in places]
     extents = tuple(max(along) + 1 for along in zip(*coordinates, strict=True))
@@ -44,7 +46,9 @@ def fabric_of(target: Target, places: Sequence[Sequence[int]], devices: int) -> 
     rank = len(extents)
     return Fabric(
         network,
-        tuple(Place(place[0], tuple(place[1 : 1 + rank]), place[-1]) for place in places),
+        tuple(
+            DeviceCoordinates(place[0], tuple(place[1 : 1 + rank]), place[-1]) for place in places
+        ),
         extents,
     )
 
@@ -63,7 +67,7 @@ class Communication:
     """
 
     collective: Collective
-    price: Price | None
+    price: CollectivePrice | None
     exposed_seconds: float
 
     @property
@@ -178,7 +182,7 @@ def _own_seconds(kernel: Kernel, device: Device) -> float:
 def _waits(
     kernels: Sequence[Kernel],
     collectives: Sequence[Collective],
-    prices: Sequence[Price | None],
+    prices: Sequence[CollectivePrice | None],
     device: Device,
 ) -> list[float]:
     """How long the device waits for each collective, in seconds."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -102,10 +103,21 @@ def device_of(kind: str, name: str, rates: Rates) -> Device:
 
 
 def device_named(kind: str, device_kind: str) -> Device | None:
-    """The device of a kind to which JAX gives the name `device_kind`; None without a data file."""
-    known = known_devices(kind).values()
-    fitting = [each for each in known if device_kind.startswith(each.device_kind)]
+    """The device of a kind to which JAX gives the name `device_kind`; None without a data file.
+
+    JAX has two names for some TPUs: "TPU v5 lite" is "TPU v5e", and "TPU v5" is "TPU v5p".
+    """
+    fitting = [
+        each
+        for each in known_devices(kind).values()
+        if any(begins_with(device_kind, name) for name in (each.device_kind, f"TPU {each.name}"))
+    ]
     return max(fitting, key=lambda each: len(each.device_kind), default=None)
+
+
+def begins_with(device_kind: str, words: str) -> bool:
+    """Whether JAX's name of a device begins with these whole words: an L40S is not an L4."""
+    return re.match(rf"{re.escape(words)}(?!\w)", device_kind) is not None
 
 
 @cache

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.bounds import trip_count
+from ..ir.module import ops_of
 from .formulas import ConvolutionDims, Dimensions, OpDescription, Window, flops_of_op
 
 
@@ -102,8 +103,8 @@ def elements_of(kind: ir.Type) -> int:
 
 
 def bytes_of(kind: ir.Type) -> int:
-    """The size of a tensor, packed: booleans take a byte, i4 half of one; 0 for tokens."""
-    if not isinstance(kind, ir.RankedTensorType):
+    """The size of a tensor, packed: booleans take a byte, i4 half of one; 0 if it is not known."""
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 0
     return math.ceil(elements_of(kind) * _bits(kind.element_type) / 8)
 
@@ -138,7 +139,7 @@ def _traffic(name: str, op: ir.OpView) -> int:
 def _described(name: str, op: ir.OpView) -> OpDescription:
     """The description of an op for the formulas of flops."""
     blocks = op.regions[0].blocks if len(op.regions) else ()
-    body = [each.operation.name for block in blocks for each in list(block.operations)[:-1]]
+    body = [each.operation.name for block in blocks for each in ops_of(block)]
     dimensions: list[int] = []
     if name == "dot_general":
         numbers = hlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])

@@ -93,7 +93,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Place:
+class DeviceCoordinates:
     """The position of a device in the network.
 
     Attributes:
@@ -108,7 +108,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Price:
+class CollectivePrice:
     """The cost of one run of a collective.
 
     Attributes:
@@ -167,15 +167,15 @@ class Fabric:
 
     Attributes:
         network: its numbers.
-        places: where each device is, by its number in the program.
+        devices: where each device is, by its number in the program.
         extents: of the torus; empty on other networks.
     """
 
     network: Network
-    places: tuple[Place, ...]
+    devices: tuple[DeviceCoordinates, ...]
     extents: tuple[int, ...] = ()
 
-    def price(self, kind: str, payload: float, groups: Groups) -> Price | None:
+    def price(self, kind: str, payload: float, groups: Groups) -> CollectivePrice | None:
         """The cost of a collective; None where the network's numbers are not known.
 
         Args:
@@ -186,23 +186,23 @@ class Fabric:
         if kind == "send":  # to whom is not in the HLO
             return None
         if kind != "collective-permute" and max(map(len, groups)) <= 1:
-            return Price(0.0, "stays on the device")
+            return CollectivePrice(0.0, "stays on the device")
         price = {"torus": self._on_torus, "switch": self._on_switch, "memory": self._in_memory}
         return price[self.network.kind](kind, payload, groups)
 
     # -- memory ----------------------------------------------------------------------------------
 
-    def _in_memory(self, kind: str, payload: float, groups: Groups) -> Price:
+    def _in_memory(self, kind: str, payload: float, groups: Groups) -> CollectivePrice:
         is_permute = kind == "collective-permute"
         senders = len(groups) if is_permute else sum(map(len, groups))
         sent = payload if is_permute else wire_bytes(kind, payload, max(map(len, groups)))
-        return Price(2 * sent * senders / self.network.bandwidth, "through shared memory")
+        return CollectivePrice(2 * sent * senders / self.network.bandwidth, "through shared memory")
 
     # -- switch ----------------------------------------------------------------------------------
 
-    def _on_switch(self, kind: str, payload: float, groups: Groups) -> Price | None:
+    def _on_switch(self, kind: str, payload: float, groups: Groups) -> CollectivePrice | None:
         numbers = self.network
-        nodes = [Counter(self.places[each].node for each in group) for group in groups]
+        nodes = [Counter(self.devices[each].node for each in group) for group in groups]
         apart = max(map(len, nodes))
         n, together = max(map(len, groups)), max(max(each.values()) for each in nodes)
         if apart > 1 and not numbers.outer_bandwidth:
@@ -211,7 +211,7 @@ class Fabric:
             rate, hop = numbers.bandwidth, numbers.hop_seconds
             if apart > 1:
                 rate, hop = numbers.outer_bandwidth, numbers.outer_hop_seconds
-            return Price(numbers.start_seconds + hop + payload / rate, "point to point")
+            return CollectivePrice(numbers.start_seconds + hop + payload / rate, "point to point")
         outer = _between_nodes(kind, payload, n, together) if apart > 1 else 0.0
         sent = wire_bytes(kind, payload, n)
         seconds = sent / numbers.bandwidth
@@ -221,7 +221,7 @@ class Fabric:
             seconds = max(seconds, outer / numbers.outer_bandwidth)
         steps, name = self._switch_latency(kind, n, together, apart)
         where = "through the switch" if apart == 1 else f"over {apart} nodes"
-        return Price(numbers.start_seconds + steps + seconds, f"{name} {where}")
+        return CollectivePrice(numbers.start_seconds + steps + seconds, f"{name} {where}")
 
     def _switch_latency(self, kind: str, n: int, together: int, apart: int) -> tuple[float, str]:
         """The latency of all steps, and the algorithm: the faster of a ring and a tree."""
@@ -244,10 +244,10 @@ class Fabric:
     @cached_property
     def _cores(self) -> int:
         """The devices of a chip."""
-        return 1 + max(place.core for place in self.places)
+        return 1 + max(device.core for device in self.devices)
 
-    def _on_torus(self, kind: str, payload: float, groups: Groups) -> Price | None:
-        if len({self.places[each].node for group in groups for each in group}) > 1:
+    def _on_torus(self, kind: str, payload: float, groups: Groups) -> CollectivePrice | None:
+        if len({self.devices[each].node for group in groups for each in group}) > 1:
             return None  # several slices
         if kind == "collective-permute":
             return self._permute(payload, groups)
@@ -258,16 +258,18 @@ class Fabric:
         """One of the groups for each shape: groups that are translations cost the same."""
         shapes: dict[tuple[object, ...], tuple[int, ...]] = {}
         for group in groups:
-            start = self.places[group[0]].chip
+            start = self.devices[group[0]].chip
             shape = tuple(
-                (*(b - a for a, b in zip(start, place.chip, strict=True)), place.core)
-                for place in (self.places[each] for each in group)
+                (*(b - a for a, b in zip(start, device.chip, strict=True)), device.core)
+                for device in (self.devices[each] for each in group)
             )
             shapes.setdefault(shape, group)
         return list(shapes.values())
 
-    def _in_group(self, kind: str, payload: float, group: tuple[int, ...]) -> Price | None:
-        chips = list(dict.fromkeys(self.places[each].chip for each in group))
+    def _in_group(
+        self, kind: str, payload: float, group: tuple[int, ...]
+    ) -> CollectivePrice | None:
+        chips = list(dict.fromkeys(self.devices[each].chip for each in group))
         cores = len(group) // len(chips)
         on_chip = 0.0
         if cores > 1:
@@ -275,7 +277,7 @@ class Fabric:
                 return None
             on_chip = wire_bytes(kind, payload, cores) / self.network.chip_bandwidth
         if len(chips) == 1:
-            return Price(on_chip, "between the devices of a chip")
+            return CollectivePrice(on_chip, "between the devices of a chip")
         shared = self._cores // cores  # groups of other devices of the same chips
         axes = self._box(chips)
         if axes is None:
@@ -285,7 +287,7 @@ class Fabric:
         else:
             seconds, name = self._along(kind, payload * shared, axes)
         links = frozenset((axis.number, way) for axis in axes or () for way in (1, -1))
-        return Price(on_chip + self.network.start_seconds + seconds, name, links)
+        return CollectivePrice(on_chip + self.network.start_seconds + seconds, name, links)
 
     def _box(self, chips: Sequence[tuple[int, ...]]) -> list[_Axis] | None:
         """The axes along which chips form a box with a constant stride; None if they do not."""
@@ -332,21 +334,23 @@ class Fabric:
         seconds = share * sent / self.network.bandwidth
         return steps * hops * self.network.hop_seconds + seconds, f"ring of {n} chips, not a box"
 
-    def _permute(self, payload: float, pairs: Groups) -> Price | None:
-        ends = [(self.places[a], self.places[b]) for a, b in pairs]
+    def _permute(self, payload: float, pairs: Groups) -> CollectivePrice | None:
+        ends = [(self.devices[a], self.devices[b]) for a, b in pairs]
         between = [(a.chip, b.chip) for a, b in ends if a.chip != b.chip]
         if len(between) < sum(a != b for a, b in ends) and not self.network.chip_bandwidth:
             return None
         if not between:
             on_chip = self.network.chip_bandwidth if any(a != b for a, b in ends) else 0.0
-            return Price(payload / on_chip if on_chip else 0.0, "between the devices of a chip")
+            return CollectivePrice(
+                payload / on_chip if on_chip else 0.0, "between the devices of a chip"
+            )
         paths = [list(self._path(a, b)) for a, b in between]
         loads = Counter(link for path in paths for link in path)
         busiest = max(loads.values())
         hops = self.network.start_seconds + max(map(len, paths)) * self.network.hop_seconds
         name = "point to point" if busiest == 1 else f"point to point, {busiest} on a link"
         links = frozenset((axis, way) for _, axis, way in loads)
-        return Price(hops + busiest * payload / self.network.bandwidth, name, links)
+        return CollectivePrice(hops + busiest * payload / self.network.bandwidth, name, links)
 
     def _path(
         self, start: tuple[int, ...], end: tuple[int, ...]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .identity import Numbering
+from .identity import ExecutableNames
 from .runs import HostSpan, ProgramRun, StepSpan, Trace
 from .threads import LISTENER, Column, Regions, Spans, Thread, no_spans, work_of
 from .wire import EventPlane, Events
@@ -46,7 +46,7 @@ class _Host:
         self.texts, self.trace = plane.texts, trace
         self.kinds = {number: _kind_of(name) for number, name in plane.names.items()}
         self.names = plane.names
-        self.numbering = Numbering()
+        self.executables = ExecutableNames()
         self.kernels: list[Column] = []  # rows: start, end, key, run, produced
         self.ends: list[Column] = []  # rows: consumed, time
         self.count = 0
@@ -99,7 +99,7 @@ def _kernels(events: Events, rows: Column, host: _Host) -> Column:
     for module_text, number, run_id in executables:
         text = host.texts.get(module_text, "")
         name = f"{text}({number})" if number >= 0 else text
-        names.append(host.numbering.name(name, run_id))
+        names.append(host.executables.name(name, run_id))
     program_names = list(dict.fromkeys(names))
     numbers = np.array([program_names.index(name) for name in names])
     device = events.stat("device_ordinal", 0)[rows]

@@ -5,9 +5,9 @@ that compiled it. An executable from JAX's persistent cache, or from a file, has
 HLO has a number of this process. Two programs then may have the same name.
 
 The runs of an executable have consecutive numbers, which begin anywhere in 32 bits: these tell the
-executables apart (`Numbering`). Their HLO is found by the module's name, the names of the kernels,
-and the order in which the programs were loaded and first ran (`modules_of`). A program from a file
-is taken for one of this process if there is one of its name and number.
+executables apart (`ExecutableNames`). Their HLO is found by the module's name, the names of the
+kernels, and the order in which the programs were loaded and first ran (`modules_of`). A program
+from a file is taken for one of this process if there is one of its name and number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Executable:
     high: int
 
 
-class Numbering:
+class ExecutableNames:
     """Gives the executables of a trace different names."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ def modules_of(
     """The HLO module of each executable, where it is not the one with the same name.
 
     Args:
-        programs: the executables, by the names of `Numbering`.
+        programs: the executables, by the names of `ExecutableNames`.
         texts: the HLO by name; it is read only where it is needed.
         loaded: the modules of which an executable came from the persistent cache, without numbers.
 

@@ -44,11 +44,8 @@ With the 5 ms of CPython, most samples are of lines that release it anyway, such
 _IMPORTS = "<frozen importlib._bootstrap>"
 _GENERATOR = 0x20  # CO_GENERATOR of code objects
 _NEXT = {"__next__", "__getitem__", "__getitems__", "get_next"}
-_RUNNERS = {
-    "run": os.path.join("events", "script.py"),
-    "timed": os.path.join("tools", "profile", "recording.py"),
-}
-"""The functions whose frames are around those of a program that jxc runs, with their files."""
+_RUNNERS = {"run": os.path.join("events", "script.py")}
+"""The function whose frames are around those of a program that jxc runs, with its file."""
 _COMMAND = {"profile_command": os.path.join("cli", "profile.py")}
 _IDLE = (
     "threading.py",

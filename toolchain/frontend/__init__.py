@@ -28,10 +28,9 @@ class LowerRequest:
     """A function, its arguments and the hardware to lower for, as the user spelled them.
 
     `target` is `file.py:fn` or `pkg.mod:fn`; `specs` are argument specs; `args_from` names a
-    function that returns the arguments; `static` holds `NAME=VALUE`s; `host_devices` is how many
-    devices the CPU is split into; `mesh` is `AXIS=SIZE,...`, `in_sharding` and `out_sharding` hold
-    `NAME=SPEC`s, and `sharding` names a function that makes both of a mesh. The rest is as for
-    `lower`.
+    function that returns the arguments; `static` holds `NAME=VALUE`s; `mesh` is `AXIS=SIZE,...`;
+    `sharding` holds `NAME=SPEC`s, or names a function that returns all shardings for a mesh. The
+    rest is as for `lower`.
     """
 
     target: str
@@ -39,12 +38,8 @@ class LowerRequest:
     args_from: str | None = None
     static: tuple[str, ...] = ()
     transform: str | None = None
-    device: str | None = None
     platform: str | None = None
-    host_devices: int | None = None
     x64: bool = False
     mesh: str | None = None
-    in_sharding: tuple[str, ...] = ()
-    out_sharding: tuple[str, ...] = ()
-    sharding: str | None = None
+    sharding: tuple[str, ...] = ()
     concrete: bool = False

@@ -10,8 +10,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import MissingTargetError, UsageError, did_you_mean
-from ..files import whole_number
+from ..errors import UsageError, did_you_mean
 from ..source import definition_line, home_of
 from . import _private
 from .constants import user_line_of_equation
@@ -68,31 +67,8 @@ def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
     if isinstance(mapped, int) and mapped > jax.device_count():
         raise UsageError(
             f"pmap maps over {mapped}, but there are {jax.device_count()} devices: "
-            f"{_device_names()}.\n  --host-devices {mapped} splits the CPU into as many."
+            f"{_device_names()}.\n  JAX_NUM_CPU_DEVICES={mapped} splits the CPU into as many."
         )
-
-
-def find_device(name: str) -> Any:
-    """The device that `cpu:0` names; the first of its kind for `cpu`.
-
-    Raises:
-        UsageError: the name is malformed.
-        MissingTargetError: this machine has no such device.
-    """
-    import jax
-
-    kind, colon, number = name.partition(":")
-    index = whole_number(number or "0")
-    if not kind.isalpha() or (colon and not number) or index is None:
-        raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name:.80}'")
-    try:
-        devices = jax.devices(kind)
-    except RuntimeError as error:
-        raise MissingTargetError(f"no device '{name}' here; there is {_device_names()}") from error
-    if index < len(devices):
-        return devices[index]
-    more = "; --host-devices N makes more" if kind == "cpu" else ""
-    raise MissingTargetError(f"no device '{name}' here; there is {_device_names()}{more}")
 
 
 def _device_names() -> str:

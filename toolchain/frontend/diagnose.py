@@ -276,7 +276,7 @@ _KNOWN = {
         "Return a scalar such as a loss (jnp.mean), or use jacrev, or vjp with a cotangent."
     ),
     r"requires \d+ .*devices": (
-        "Ask for as many CPU devices as the mapped axis is long: --host-devices N."
+        "Ask for as many CPU devices as the mapped axis is long: JAX_NUM_CPU_DEVICES=N."
     ),
     r"vmap (in_axes|got inconsistent sizes|was requested)": (
         "in_axes has one entry for each argument: an axis, or None for what is not mapped."

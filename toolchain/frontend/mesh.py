@@ -63,7 +63,7 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
     if count <= len(devices):
         return np.array(devices[:count])
     kind = devices[0].platform
-    more = f"\n  --host-devices {count} splits the CPU into as many." if kind == "cpu" else ""
+    more = f"\n  JAX_NUM_CPU_DEVICES={count} splits the CPU into as many." if kind == "cpu" else ""
     raise MissingTargetError(
         f"the mesh {format_mesh(sizes)} has {count} devices; here is {len(devices)} of kind {kind}."
         f" Lowering and compiling for a target need none of them.{more}"
@@ -180,29 +180,28 @@ def spec_of(sharding: Any) -> Spec | None:
 MOST_HOST_DEVICES = 1 << 16
 """The most devices that the CPU is split into. XLA makes each of them, with its threads."""
 
-HOST_DEVICES = "xla_force_host_platform_device_count"
+HOST_DEVICES = "JAX_NUM_CPU_DEVICES"
+"""JAX's variable for how many devices the CPU is split into; it is read when JAX is imported."""
+
+_XLA_HOST_DEVICES = "xla_force_host_platform_device_count"
 
 
 def environment_of_host(count: int) -> dict[str, str]:
     """The variables that split the CPU into devices; XLA takes the last of repeated flags."""
     flags = os.environ.get("XLA_FLAGS", "")
-    return {"XLA_FLAGS": f"{flags} --{HOST_DEVICES}={count}".strip()}
+    return {HOST_DEVICES: str(count), "XLA_FLAGS": f"{flags} --{_XLA_HOST_DEVICES}={count}".strip()}
 
 
-def split_host(needed: int, requested: int | None = None) -> None:
-    """Split the CPU of this process into devices; without effect once JAX has listed them.
+def split_host(needed: int) -> None:
+    """Split the CPU of this process into the devices that the program needs.
 
-    Args:
-        needed: how many devices the program needs; the user's own XLA_FLAGS take precedence.
-        requested: how many the user requests by --host-devices, which takes precedence.
+    Has no effect once JAX has listed the devices, and where the user's environment splits the CPU.
 
     Raises:
         UsageError: these are more than `MOST_HOST_DEVICES`.
     """
-    if max(needed, requested or 0) > MOST_HOST_DEVICES:
-        raise UsageError(
-            f"expected at most {MOST_HOST_DEVICES} devices of the CPU, found "
-            f"{max(needed, requested or 0)}"
-        )
-    if requested or (needed > 1 and HOST_DEVICES not in os.environ.get("XLA_FLAGS", "")):
-        os.environ.update(environment_of_host(requested or needed))
+    if needed > MOST_HOST_DEVICES:
+        raise UsageError(f"expected at most {MOST_HOST_DEVICES} devices of the CPU, found {needed}")
+    is_split = HOST_DEVICES in os.environ or _XLA_HOST_DEVICES in os.environ.get("XLA_FLAGS", "")
+    if needed > 1 and not is_split:
+        os.environ.update(environment_of_host(needed))

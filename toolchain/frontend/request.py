@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from . import LowerRequest, kind_of_platform
+from . import LowerRequest
 from .mesh import split_host
 from .specs import ArgumentSpec, ArraySpec, parse_argument
 from .target import FunctionTarget, resolve_target, resolve_value
@@ -46,13 +46,13 @@ def run_request(request: LowerRequest) -> LoweredTarget:
 
     Raises:
         UsageError: a part of the request is malformed or does not fit.
-        MissingTargetError: this machine lacks the device, or enough devices for a concrete mesh.
+        MissingTargetError: this machine lacks enough devices for a concrete mesh.
         ImportFailure, TraceError: the user's code failed; the message names its line.
     """
     parsed = _parse(request)
     if request.x64:
         os.environ["JAX_ENABLE_X64"] = "1"
-    split_host(_devices_needed(parsed, concrete=request.concrete), request.host_devices)
+    split_host(_devices_needed(parsed, concrete=request.concrete))
     with contextlib.redirect_stdout(sys.stderr):
         return _run(request, parsed)
 
@@ -67,6 +67,7 @@ class _Parsed:
     mesh: dict[str, int]
     inputs: dict[str, Spec]
     outputs: dict[str, Spec]
+    sharding_function: str | None = None
 
 
 def _parse(request: LowerRequest) -> _Parsed:
@@ -81,29 +82,17 @@ def _parse(request: LowerRequest) -> _Parsed:
         static[name] = value
     if request.args_from and request.specs:
         raise UsageError("expected argument specs or --args, found both: --args gives them all")
-    if request.device and (platform := request.platform):
-        kind = request.device.partition(":")[0]
-        if kind not in (platform, kind_of_platform(platform)):
-            raise UsageError(f"--device {request.device} is not of --platform {platform}")
-    if request.device and request.mesh:
-        raise UsageError("expected --device or --mesh, found both: --device is one device")
-    rules = {"--in-sharding": request.in_sharding, "--out-sharding": request.out_sharding}
-    given = [flag for flag, texts in rules.items() if texts]
-    if not (request.mesh or given or request.sharding):
+    if not (request.mesh or request.sharding):
         return _Parsed(specs, static, transform, {}, {}, {})
     from ..ir.shardings import parse_mesh
-    from .shardings import parse_rules
+    from .shardings import parse_shardings
 
     if not request.mesh:
-        flag = "--sharding" if request.sharding else given[0]
-        raise UsageError(f"{flag} needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
-    if request.sharding and given:
-        raise UsageError("--sharding gives all shardings: omit --in-sharding and --out-sharding")
+        raise UsageError("--sharding needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
     if transform and transform.has("pmap"):
         raise UsageError("expected --mesh or pmap, found both: pmap makes a mesh of its own")
     mesh = parse_mesh(request.mesh)
-    shardings = [parse_rules(flag, texts) for flag, texts in rules.items()]
-    return _Parsed(specs, static, transform, mesh, *shardings)
+    return _Parsed(specs, static, transform, mesh, *parse_shardings(request.sharding))
 
 
 def _devices_needed(parsed: _Parsed, *, concrete: bool) -> int:
@@ -136,15 +125,15 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         args, kwargs = split_arguments(_made(source))
     else:
         args, kwargs = build_arguments(parsed.specs)
-    from .checks import find_device
     from .lowering import lower
     from .mesh import make_mesh
     from .shardings import split_shardings
 
     mesh = make_mesh(parsed.mesh or None, platform=request.platform, concrete=request.concrete)
     shardings: tuple[Any, Any] = (parsed.inputs or None, parsed.outputs or None)
-    if request.sharding or "shardings" in own:
-        source = resolve_value(request.sharding) if request.sharding else own["shardings"]
+    function = parsed.sharding_function
+    if function or "shardings" in own:
+        source = resolve_value(function) if function else own["shardings"]
         shardings = split_shardings(_made(source, mesh), args)
     lowering = lower(
         target.function,
@@ -153,7 +142,6 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         static=parsed.static,
         transform=parsed.transform,
         platform=request.platform,
-        device=find_device(request.device) if request.device else None,
         mesh=mesh,
         in_shardings=shardings[0],
         out_shardings=shardings[1],
@@ -169,7 +157,7 @@ def _own_values(request: LowerRequest, target: FunctionTarget) -> dict[str, Any]
     if request.specs or request.args_from or request.static or not _needs_arguments(target):
         return {}
     names = ["arguments"]
-    if request.mesh and not (request.in_sharding or request.out_sharding or request.sharding):
+    if request.mesh and not request.sharding:
         names.append("shardings")
     own = {name: getattr(target.module, name, None) for name in names}
     return (

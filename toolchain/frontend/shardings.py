@@ -29,27 +29,42 @@ from .mesh import axes_of, sharding_over, sizes_of
 from .specs import describe
 
 
-def parse_rules(flag: str, texts: Sequence[str]) -> dict[str, Spec]:
-    """The rules `NAME=SPEC` by name.
+def parse_shardings(
+    texts: Sequence[str],
+) -> tuple[dict[str, Spec], dict[str, Spec], str | None]:
+    """The specs of arguments and of results by name, or the name of a function, of `--sharding`s.
+
+    `NAME=SPEC` is about a result if NAME is `result` or a path from it, such as `result['loss']`.
 
     Raises:
-        UsageError: one has no `=` or a bad spec, or a name is given twice.
+        UsageError: one is neither NAME=SPEC nor FILE.py:FN, has a bad spec, is given twice, or is
+            given besides a function.
     """
-    rules: dict[str, Spec] = {}
+    arguments: dict[str, Spec] = {}
+    results: dict[str, Spec] = {}
     for text in texts:
         name, equals, spec = text.rpartition("=")
         name = name.strip()
+        if ":" in spec:  # no spec has one
+            if len(texts) > 1:
+                raise UsageError(f"--sharding {text} gives all shardings: omit the others")
+            return {}, {}, text
         if not equals or not name:
             raise UsageError(
-                f"{flag} {text}: expected NAME=SPEC, such as x=data,None; NAME= is replicated"
+                f"--sharding {text}: expected NAME=SPEC, such as x=data,None, or FILE.py:FN; "
+                "NAME= is replicated"
             )
+        rules = results if _RESULT.match(name) else arguments
         if name in rules:
-            raise UsageError(f"{flag} {name} is given twice")
+            raise UsageError(f"--sharding {name} is given twice")
         try:
             rules[name] = parse_spec(spec)
         except UsageError as error:
-            raise UsageError(f"{flag} {text}: {error}") from None
-    return rules
+            raise UsageError(f"--sharding {text}: {error}") from None
+    return arguments, results, None
+
+
+_RESULT = re.compile(r"result(?![^.\[])")
 
 
 @dataclass(frozen=True)
@@ -100,7 +115,7 @@ def shard_arguments(
         heads = names[path[0].idx, getattr(path[1], "idx", getattr(path[1], "key", None))]
         rest = tree_util.keystr(path[2:])
         leaves.append(_Leaf(tuple(head + rest for head in heads), value))
-    chosen = _choose("in-sharding", _as_tuple(shardings), leaves, mesh, call.args)
+    chosen = _choose("in_shardings", _as_tuple(shardings), leaves, mesh, call.args)
     args, kwargs = structure.unflatten(map(_with_sharding, leaves, chosen))
     return args, kwargs
 
@@ -167,7 +182,7 @@ def result_shardings(shardings: Any, mesh: Any, results: Any) -> Any:
         text = tree_util.keystr(path)
         at = str(tops.index(path[:1])) + tree_util.keystr(path[1:])
         leaves.append(_Leaf(tuple(filter(None, (f"result{text}", text, at))), value))
-    return structure.unflatten(_choose("out-sharding", shardings, leaves, mesh, results))
+    return structure.unflatten(_choose("out_shardings", shardings, leaves, mesh, results))
 
 
 def _check_mesh(mesh: Any, shardings: Any) -> None:
@@ -220,14 +235,14 @@ def _as_tuple(shardings: Any) -> Any:
 # The choice of a sharding
 
 
-def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any) -> list[Any]:
+def _choose(keyword: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any) -> list[Any]:
     """A `NamedSharding` for each leaf, or None."""
     if shardings is None:
         return [None] * len(leaves)
     if _is_by_name(shardings, tree):
-        chosen = _by_name(flag, shardings, leaves)
+        chosen = _by_name(keyword, shardings, leaves)
     else:
-        chosen = _by_prefix(f"{flag.replace('-', '_')}s", shardings, tree, len(leaves))
+        chosen = _by_prefix(keyword, shardings, tree, len(leaves))
     return [_named(*each, leaf, mesh) for each, leaf in zip(chosen, leaves, strict=True)]
 
 
@@ -242,14 +257,14 @@ _Choice = tuple[str, Any]
 """The user's text for messages, and the sharding in it, or None."""
 
 
-def _by_name(flag: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
+def _by_name(keyword: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
     labels = {}
     for name, rule in rules.items():
         _check_kind("", rule)
-        labels[name] = f"--{flag} {name}={format_spec(axes_of(rule))}"
+        labels[name] = f"--sharding {name}={format_spec(axes_of(rule))}"
         if all(levels_above(name, leaf.paths) is None for leaf in leaves):
             known = suggest_paths(name, [leaf.paths[0] for leaf in leaves])
-            kind = "argument" if flag == "in-sharding" else "result"
+            kind = "argument" if keyword == "in_shardings" else "result"
             raise UsageError(f"{labels[name]}: no {kind} '{name}'.{known}")
     return [_most_specific(rules, labels, leaf) for leaf in leaves]
 

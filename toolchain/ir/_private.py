@@ -53,13 +53,11 @@ def hlo_proto_to_stablehlo(proto: bytes) -> bytes:
     return bytes(_jax.mlir.hlo_to_stablehlo(proto))
 
 
-def stablehlo_to_hlo_proto(
-    code: bytes, use_tuple_args: bool = False, return_tuple: bool = False
-) -> bytes:
+def stablehlo_to_hlo_proto(code: bytes) -> bytes:
     """The serialised `HloModuleProto` that XLA imports a StableHLO module's bytecode as."""
     from jaxlib import _jax
 
-    computation = _jax.mlir.mlir_module_to_xla_computation(code, use_tuple_args, return_tuple)
+    computation = _jax.mlir.mlir_module_to_xla_computation(code, False, False)
     return bytes(computation.as_serialized_hlo_module_proto())
 
 

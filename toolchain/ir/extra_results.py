@@ -18,7 +18,7 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from ..errors import UsageError
 from ..files import from_json, parse_json
-from .module import has_regions, is_pure, main_of, terminator
+from .module import has_regions, is_pure, main_of, ops_of, terminator
 from .values import is_used
 
 EXTRA_RESULTS = "jxc.extra_results"
@@ -131,7 +131,7 @@ def drop_extra_results(module: ir.Operation) -> None:
     with module.context:
         _set_results(main, main.type.results[:-count])
     del module.attributes[EXTRA_RESULTS]
-    for op in reversed(list(block.operations)[:-1]):
+    for op in reversed(ops_of(block)):
         is_plain = not has_regions(op) or isinstance(op, hlo.ReduceOp)
         if is_plain and is_pure(op) and not any(map(is_used, op.results)):
             op.operation.erase()

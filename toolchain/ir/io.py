@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from itertools import chain, zip_longest
+from itertools import chain
 
 from jaxlib.mlir import ir
 
@@ -13,7 +13,7 @@ from ..errors import JxcError, UsageError
 from . import _private
 from .hlo import ModuleSyntaxError, hlo_in
 from .locations import format_location
-from .module import clone_module, make_context, walk
+from .module import clone_module, walk
 from .nesting import check_text, make_room
 
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -182,12 +182,9 @@ def write_text(
     debug_info: bool = False,
     generic: bool = False,
     elide_larger_than: int | None = None,
-    pretty_debug_info: bool = False,
     local_scope: bool = False,
     name_locations: bool = False,
-    skip_regions: bool = False,
     file_name: str | None = None,
-    elide_resources_larger_than: int | None = None,
 ) -> str:
     """The module's text, ending in a newline.
 
@@ -195,36 +192,27 @@ def write_text(
         module: what to print.
         debug_info: print locations.
         generic: print every op in MLIR's generic form.
-        elide_larger_than: leave out the elements of constants of more elements than this; the
-            text cannot be compiled then.
-        pretty_debug_info: print locations for people; MLIR cannot read the text then.
+        elide_larger_than: leave out the elements of constants of more elements than this, and
+            resources of more characters; the text cannot be compiled then.
         local_scope: print types, attributes and locations in full, without aliases.
         name_locations: name values after their named locations.
-        skip_regions: leave out the bodies of ops; MLIR cannot read the text then.
-        elide_resources_larger_than: leave out resources of more characters than this.
         file_name: print this file in locations of text that was parsed from memory.
     """
     text: str = module.operation.get_asm(
         enable_debug_info=debug_info,
-        pretty_debug_info=pretty_debug_info,
         print_generic_op_form=generic,
         large_elements_limit=elide_larger_than,
-        large_resource_limit=elide_resources_larger_than,
+        large_resource_limit=elide_larger_than,
         use_local_scope=local_scope,
         use_name_loc_as_prefix=name_locations,
-        skip_regions=skip_regions,
     )
     if debug_info and file_name is not None:
-        if pretty_debug_info:
-            text = _IN_MEMORY_PRETTY.sub(lambda _: file_name, text)
-        else:
-            file = json.dumps(file_name, ensure_ascii=False)
-            text = _IN_MEMORY.sub(lambda _: file, text)
+        file = json.dumps(file_name, ensure_ascii=False)
+        text = _IN_MEMORY.sub(lambda _: file, text)
     return text if text.endswith("\n") else text + "\n"
 
 
 _IN_MEMORY = re.compile(r'"-"(?=:\d+:\d+)')  # no string of a module holds such a quote
-_IN_MEMORY_PRETTY = re.compile(r"(?<=[ \[(])-(?=:\d+:\d+\b)")
 
 
 def write_bytecode(module: ir.Module) -> bytes:
@@ -234,50 +222,9 @@ def write_bytecode(module: ir.Module) -> bytes:
     return buffer.getvalue()
 
 
-def check_roundtrip(module: ir.Module) -> None:
-    """Write the module as text and as bytecode, read it back, and compare.
-
-    Locations are compared in the generic text and in bytecode; other text has none for the
-    arguments of a `stablehlo.while`.
-
-    Raises:
-        JxcError: the module read back differs, or cannot be read.
-    """
-    for form, data, has_locations in (
-        ("text", write_text(module), False),
-        ("generic text", write_text(module, debug_info=True, generic=True), True),
-        ("bytecode", write_bytecode(module), True),
-    ):
-        again = make_context(allow_unregistered_dialects=module.context.allow_unregistered_dialects)
-        try:
-            read = read_module(data, again, name=f"<{form}>")
-        except JxcError as error:
-            raise JxcError(f"the module cannot be read back from its {form}: {error}") from None
-        was, now = (
-            write_text(each, generic=True, local_scope=True, debug_info=has_locations).splitlines()
-            for each in (module, read)
-        )
-        if was != now:
-            pairs = zip_longest(was, now, fillvalue="(nothing)")
-            old, new = next((a, b) for a, b in pairs if a != b)
-            raise JxcError(
-                f"the module changes when it is read back from its {form}:\n"
-                f"  was {old.strip()}\n  now {new.strip()}"
-            )
-
-
-def hlo_of_module(
-    module: ir.Module, *, use_tuple_args: bool = False, return_tuple: bool = False
-) -> bytes:
-    """The serialised `HloModuleProto` that XLA imports a StableHLO module as.
-
-    Args:
-        module: a module with a function @main.
-        use_tuple_args: take all arguments as one tuple.
-        return_tuple: return a tuple of a single result, too.
-    """
-    code = write_bytecode(module)
-    return _private.stablehlo_to_hlo_proto(code, use_tuple_args, return_tuple)
+def hlo_of_module(module: ir.Module) -> bytes:
+    """The serialised `HloModuleProto` that XLA imports a StableHLO module with @main as."""
+    return _private.stablehlo_to_hlo_proto(write_bytecode(module))
 
 
 # Portable artifacts

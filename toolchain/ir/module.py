@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -27,22 +26,6 @@ def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
 def register_native_passes() -> None:
     """Register StableHLO's and MHLO's passes with MLIR's pipeline parser, once in a process."""
     _private.register_native_passes()
-
-
-def registered_dialects(context: ir.Context) -> list[str]:
-    """The names of the dialects whose ops `context` parses, sorted.
-
-    The bindings do not list them; MLIR's message about an unknown dialect does.
-    """
-    try:
-        ir.Module.parse('jxc_unknown_dialect.op "x"', context)
-    except ir.MLIRError as error:
-        notes = [note.message for each in error.error_diagnostics for note in each.notes]
-        listed = next((re.search(r"Available dialects: ([^;]*)", each) for each in notes), None)
-        if listed:
-            names = re.sub(r"\(\*[^)]*\)", "", listed[1]).split(",")
-            return sorted(name.strip() for name in names)
-    return []
 
 
 def clone_module(module: ir.Module | ir.Operation) -> ir.Module:
@@ -169,6 +152,11 @@ def functions(module: ir.Module | ir.Operation) -> dict[str, ir.OpView]:
 def main_of(module: ir.Module | ir.Operation) -> ir.OpView | None:
     """The function @main, or None."""
     return functions(module).get("main")
+
+
+def ops_of(block: ir.Block) -> list[ir.OpView]:
+    """The ops of a block without its terminator."""
+    return list(block.operations)[:-1]
 
 
 def terminator(block: ir.Block) -> ir.OpView:

@@ -2,9 +2,9 @@
 
 `explain`, `diff` and `profile` write pages, and `explore` serves one. `stages.py` reads the texts
 of programs, `links.py` numbers the Python lines behind them, `changes.py` finds what each pass
-changed, `payload.py` puts these together as JSON, and `write.py` fills in the templates.
+changed, `payload.py` puts these together as JSON, and `rendering.py` fills in the templates.
 """
 
-from .write import PackedTexts, require_packages, template, ticks, write
+from .rendering import PackedTexts, require_packages, template, ticks, write
 
 __all__ = ["PackedTexts", "require_packages", "template", "ticks", "write"]

@@ -23,8 +23,8 @@ from ..pipeline.native import run_native
 from ..rewrite import Pass, PassContext, Rule, RuleCount, remark
 from ..rewrite.actions import current_observer
 from ..rewrite.driver import select, selection_options
-from .declare import Alternative, ArrayInput, Declaration, Search
-from .insert import Function, Match, Plan, shared_value
+from .declare import Alternative, ArrayInput, Declaration, SearchedFunction
+from .insert import Function, Insertion, Match, shared_value
 from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
 from .pattern import Pattern
@@ -79,7 +79,7 @@ def _as_rule(given: Declaration) -> Rule:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _SearchedPattern:
     """One pattern that is searched for.
 
     Attributes:
@@ -89,7 +89,7 @@ class _Search:
     """
 
     replacement: Declaration
-    search: Search
+    search: SearchedFunction
     with_gradient: bool
 
     def pattern(self, sizes: Sizes) -> Pattern:
@@ -130,7 +130,7 @@ class _Run:
             start = perf_counter()
             for search in replacement.searches:
                 for with_gradient in (True, False):
-                    of = _Search(replacement, search, with_gradient)
+                    of = _SearchedPattern(replacement, search, with_gradient)
                     while self.limit and self._replace_one(copy, index, of, count):
                         index = self._index(copy)
                         count.hits += 1
@@ -156,7 +156,7 @@ class _Run:
         self,
         module: ir.Module,
         index: dict[str, list[ir.OpView]],
-        of: _Search,
+        of: _SearchedPattern,
         count: RuleCount,
     ) -> bool:
         alternatives = [
@@ -176,7 +176,7 @@ class _Run:
             self._miss(of, Miss(matched, match.pattern.size, reason, None, match.root.location))
         return False
 
-    def _miss(self, of: _Search, miss: Miss | None) -> None:
+    def _miss(self, of: _SearchedPattern, miss: Miss | None) -> None:
         """Keep a miss if it is closer than those before; functions rank before their gradients."""
         if miss is None:
             return
@@ -190,7 +190,7 @@ class _Run:
     def _matches(
         self,
         index: dict[str, list[ir.OpView]],
-        of: _Search,
+        of: _SearchedPattern,
         count: RuleCount,
     ) -> Iterator[Match]:
         replacement = of.replacement
@@ -214,7 +214,7 @@ class _Run:
 
     def _exact(
         self,
-        of: _Search,
+        of: _SearchedPattern,
         sample: Sizes,
         pattern: Pattern,
         found: Found,
@@ -258,16 +258,16 @@ class _Run:
             if not applies(alternative, match.sizes, given):
                 reason = f"`when` of the alternative {alternative.name!r} is false"
                 continue
-            plan = Plan(match, list(given.values()), self.context.target)
-            if (problem := plan.problem()) is not None:
+            insertion = Insertion(match, list(given.values()), self.context.target)
+            if (problem := insertion.problem()) is not None:
                 return problem
             if not self._is_carried_out(match):
                 return "an observer of the rewrites left it out"
-            key = (alternative.name, id(alternative), match.sizes.key, plan.key)
+            key = (alternative.name, id(alternative), match.sizes.key, insertion.key)
             if key not in self._made:
-                self._made[key] = plan.add_functions(module, alternative)
+                self._made[key] = insertion.add_functions(module, alternative)
                 self._inserted |= {each.name for each in self._made[key]}
-            plan.insert(self._made[key])
+            insertion.insert(self._made[key])
             remark(
                 match.replacement.name, "passed", match.root.location, f"is now {alternative.name}"
             )
@@ -299,7 +299,7 @@ def _serves(alternative: Alternative, target: str) -> bool:
     return alternative.targets is None or target in alternative.targets
 
 
-def _anchors(matcher: Matcher, of: _Search) -> list[int]:
+def _anchors(matcher: Matcher, of: _SearchedPattern) -> list[int]:
     """The results of the pattern to start from: with the gradient, those of the gradient."""
     if not of.with_gradient:
         return matcher.anchors[:1]
@@ -308,13 +308,13 @@ def _anchors(matcher: Matcher, of: _Search) -> list[int]:
     return [each for each in matcher.anchors if each >= results]
 
 
-def _dimension_names(of: _Search) -> list[tuple[str | int, ...]]:
+def _dimension_names(of: _SearchedPattern) -> list[tuple[str | int, ...]]:
     """The names of the dimensions of each argument of the pattern."""
     inputs = [of.replacement.inputs[name] for name in array_names(of.replacement, of.search)]
     return [each.dims for each in inputs if isinstance(each, ArrayInput)]
 
 
-def _constants(of: _Search, found: Found) -> dict[str, Any]:
+def _constants(of: _SearchedPattern, found: Found) -> dict[str, Any]:
     """The constants of the program that correspond to the samples in the pattern.
 
     Raises:

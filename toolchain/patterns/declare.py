@@ -55,7 +55,7 @@ Input = ArrayInput | ConstantInput
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchedFunction:
     """A function whose graph is searched for.
 
     Attributes:
@@ -125,7 +125,7 @@ class Declaration:
         self.contract = contract
         self.inputs = dict(inputs)
         self.samples = dict(samples)
-        self.searches: list[Search] = [Search(function)]
+        self.searches: list[SearchedFunction] = [SearchedFunction(function)]
         self.alternatives: list[Alternative] = []
         self.patterns: dict[Any, Any] = {}
         """What was traced, by search, sizes and settings: see `trace.pattern_of`."""

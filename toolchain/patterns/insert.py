@@ -30,7 +30,7 @@ from ..ir.elementwise import is_elementwise
 from ..ir.locations import INLINE
 from ..pipeline.native import run_native
 from .axes import Label, adds_zero, parts_of
-from .declare import Alternative, ArrayInput, Declaration, Search
+from .declare import Alternative, ArrayInput, Declaration, SearchedFunction
 from .layout import Layout, argument_of, core_labels, result_of
 from .match import Bound, Found
 from .pattern import Pattern
@@ -55,7 +55,7 @@ class Match:
     """
 
     replacement: Declaration
-    search: Search
+    search: SearchedFunction
     pattern: Pattern
     found: Found
     sizes: Sizes
@@ -76,7 +76,7 @@ class Function:
     types: tuple[ir.Type, ...]
 
 
-class Plan:
+class Insertion:
     """How one match is replaced.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any, overload
 from ..pipeline.run import opt
 from ..rewrite import TARGETS, Contract, Pass, PassLike, collect_remarks
 from .apply import replacement_pass
-from .declare import Alternative, ConstantInput, Declaration, Search, parse_inputs
+from .declare import Alternative, ConstantInput, Declaration, SearchedFunction, parse_inputs
 
 
 class Replacement(Declaration, PassLike):
@@ -53,7 +53,7 @@ class Replacement(Declaration, PassLike):
         def decorate(function: Callable[..., Any]) -> Replacement:
             left = [name for name in self.inputs if name not in values]
             _check_parameters(function, [*left, *own])
-            self.searches.append(Search(function, values, constants))
+            self.searches.append(SearchedFunction(function, values, constants))
             return self
 
         return decorate

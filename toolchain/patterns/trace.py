@@ -19,7 +19,7 @@ from ..pipeline import make_pipeline, run_pipeline
 from ..rewrite import PassContext, collect_remarks
 from ..rewrite.actions import observe_rewrites
 from ._private import interpreted_pallas, on_abstract_device
-from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search, match_of
+from .declare import Alternative, ArrayInput, ConstantInput, Declaration, SearchedFunction, match_of
 from .pattern import Pattern
 
 NORMAL_FORM = "inline,simplify"
@@ -67,7 +67,7 @@ _MOST_PATTERNS = 64  # kept for each replacement: a program has few combinations
 
 
 def pattern_of(
-    replacement: Declaration, search: Search, sizes: Sizes, *, with_gradient: bool
+    replacement: Declaration, search: SearchedFunction, sizes: Sizes, *, with_gradient: bool
 ) -> Pattern:
     """The pattern of a search at given sizes, traced once.
 
@@ -92,7 +92,7 @@ def _configuration() -> tuple[Any, ...]:
 
 
 def _traced(
-    replacement: Declaration, search: Search, sizes: Sizes, *, with_gradient: bool
+    replacement: Declaration, search: SearchedFunction, sizes: Sizes, *, with_gradient: bool
 ) -> Pattern:
     """The pattern of a search at given sizes.
 
@@ -113,7 +113,7 @@ def normalize(module: ir.Module, context: PassContext) -> None:
 
 
 def search_module(
-    replacement: Declaration, search: Search, sizes: Sizes, *, with_gradient: bool
+    replacement: Declaration, search: SearchedFunction, sizes: Sizes, *, with_gradient: bool
 ) -> ir.Module:
     """The module of a search, not normalised. See `_traced` for its arguments and results.
 
@@ -139,7 +139,7 @@ def search_module(
 
 def alternative_module(
     replacement: Declaration,
-    search: Search,
+    search: SearchedFunction,
     alternative: Alternative,
     sizes: Sizes,
     *,
@@ -190,13 +190,15 @@ def _module(
     return lowered(replacement, what, joint, [*types, *results], sizes.target)
 
 
-def array_names(replacement: Declaration, search: Search) -> list[str]:
+def array_names(replacement: Declaration, search: SearchedFunction) -> list[str]:
     """The names of the inputs of a search that are arrays."""
     inputs = replacement.inputs.items()
     return [n for n, each in inputs if isinstance(each, ArrayInput) and n not in search.given]
 
 
-def given_values(replacement: Declaration, search: Search, sizes: Sizes) -> dict[str, Any]:
+def given_values(
+    replacement: Declaration, search: SearchedFunction, sizes: Sizes
+) -> dict[str, Any]:
     """The type or the value that an alternative receives for each input."""
     values = {**sizes.constants, **search.given_for(sizes.constants)}
     for name in array_names(replacement, search):
@@ -210,7 +212,7 @@ def applies(alternative: Alternative, sizes: Sizes, given: Mapping[str, Any]) ->
     return alternative.when is None or bool(alternative.when(match))
 
 
-def constants_of(replacement: Declaration, search: Search) -> dict[str, ConstantInput]:
+def constants_of(replacement: Declaration, search: SearchedFunction) -> dict[str, ConstantInput]:
     """The constants of the program that a search has, by name."""
     inputs = {**replacement.inputs, **search.constants}
     return {

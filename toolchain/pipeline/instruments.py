@@ -1,4 +1,4 @@
-"""Instruments, which watch a run of a pipeline: printing around passes, and the log of actions."""
+"""Instruments, which watch a run of a pipeline, such as the one that prints around passes."""
 
 from __future__ import annotations
 
@@ -96,29 +96,3 @@ def _folder_name(module: ir.Module) -> str:
     """The name that MLIR gives to the folder of a module."""
     name = module_name(module) if "sym_name" in module.operation.attributes else "no-symbol-name"
     return "builtin_module_" + re.sub(r"[^\w.-]", "_", name)
-
-
-@dataclass
-class KeepText:
-    """Keeps the text of the module before the pass that runs, for a reproducer of this pass."""
-
-    text: str = ""
-
-    def before(self, step: PipelineStep, module: ir.Module) -> None:
-        self.text = write_text(module)
-
-    def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None: ...
-
-
-@dataclass
-class LogPasses:
-    """Logs the execution of passes as MLIR's actions: see `jxc.rewrite.actions.Actions`."""
-
-    log: Callable[[str], None]
-
-    def before(self, step: PipelineStep, module: ir.Module) -> None:
-        running = f"running `{step.name}` on Operation `builtin.module`"
-        self.log(f"[thread jxc] begins (no breakpoint) Action `pass-execution` {running}\n")
-
-    def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None:
-        self.log("[thread jxc] completed `pass-execution`\n")

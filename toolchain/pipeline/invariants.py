@@ -111,7 +111,7 @@ def _check_main(
                     )
 
 
-def verify(module: ir.Module, name: str) -> None:
+def verify_module(module: ir.Module, name: str) -> None:
     """Raise `BrokenInvariant`, with file:line:col, if the module is invalid IR."""
     try:
         valid = module.operation.verify()

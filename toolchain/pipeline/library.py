@@ -103,7 +103,7 @@ def load_passes(argument: str) -> dict[str, Pass]:
         ImportFailure: importing the file failed; the message names the line.
     """
     path, _, wanted = argument.partition(":")
-    module = import_file(Path(path))
+    module = import_option_file(Path(path))
     values = [value for value in vars(module).values() if isinstance(value, Pass | Rule | PassLike)]
     found = {value.name: as_pass(value) for value in values}
     if not found:
@@ -117,7 +117,7 @@ def load_passes(argument: str) -> dict[str, Pass]:
     return {kebab(wanted): found[kebab(wanted)]} if wanted else found
 
 
-def import_file(path: Path, option: str = "--load-pass") -> ModuleType:
+def import_option_file(path: Path, option: str = "--load-pass") -> ModuleType:
     """The module of a file that an option names.
 
     Raises:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -93,27 +92,6 @@ def timing_table(reports: Iterable[PipelineReport]) -> str:
     rows = [(f"{s * 1e3:10.3f}  {s / total:6.1%}", name) for name, s in seconds.items()]
     rows.append((f"{sum(seconds.values()) * 1e3:10.3f}  {1:6.1%}", "Total"))
     return _table("Pass execution timing report", f"{'ms':>10}  {'share':>6}  pass", rows)
-
-
-def timing_json(reports: Iterable[PipelineReport]) -> str:
-    """The same as JSON, with the keys of MLIR's `--mlir-output-format=json` and times in seconds.
-
-    The "passes" inside a pass are its rules that were tried.
-    """
-    steps = [step for report in reports for step in report.steps]
-    total = sum(step.seconds for step in steps)
-
-    def entry(name: str, seconds: float, inside: list[object]) -> dict[str, object]:
-        share = 100 * seconds / total if total else 0.0
-        wall = {"duration": round(seconds, 6), "percentage": round(share, 1)}
-        return {"wall": wall, "name": name, "passes": inside}
-
-    entries = [
-        entry(s.name, s.seconds, [entry(r.name, r.seconds, []) for r in s.rules if r.tries])
-        for s in steps
-    ]
-    lines = ",\n".join(json.dumps(each) for each in [*entries, entry("Total", total, [])])
-    return f"[\n{lines}\n]\n"
 
 
 def statistics_table(reports: Iterable[PipelineReport]) -> str:

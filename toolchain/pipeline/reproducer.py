@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from ..distribution import DISTRIBUTION
 
 if TYPE_CHECKING:
-    from .pipeline import Pipeline
     from .run import PassError
 
 
@@ -31,17 +30,11 @@ def write_reproducer(module_text: str, error: PassError, path: Path | None = Non
     Returns:
         The file written.
     """
-    return write_recipe(module_text, error.prefix, str(error).splitlines()[0], path)
-
-
-def write_recipe(
-    module_text: str, pipeline: Pipeline, reason: str, path: Path | None = None
-) -> Path:
-    """Write a module and the pipeline to run on it; as `write_reproducer`."""
     from importlib.metadata import version  # 20 ms, on failure only
 
     if path is None:
         path = _new_file(Path(tempfile.gettempdir()))
+    pipeline, reason = error.prefix, str(error).splitlines()[0]
     files = [f"--load-pass={file}" for file in pipeline.library.files]
     command = shlex.join(["jxc", "opt", *files, f"--pass-pipeline={pipeline}", str(path)])
     header = [command, reason, f"jxc {version(DISTRIBUTION)}, jaxlib {version('jaxlib')}"]

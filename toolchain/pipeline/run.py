@@ -20,7 +20,7 @@ from ..ir import clone_module, format_diagnostics, make_context, op_names, read_
 from ..ir.nesting import make_room
 from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import FailureInstrument, Instrument
-from .invariants import Invariants, ResultShardings, verify
+from .invariants import Invariants, ResultShardings, verify_module
 from .native import converts, run_native_step
 from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
 from .report import PipelineReport, StepReport
@@ -127,7 +127,7 @@ def _checked(
         return invariants
     changes, adds_results = step.python.changes, bool(step.python.adds_results)
     if is_due or changes or adds_results:
-        verify(module, name)
+        verify_module(module, name)
         invariants.without(changes).check(module, may_add_results=adds_results)
     return Invariants.of(module) if changes or adds_results else invariants
 

@@ -1,7 +1,7 @@
-"""Actions: single applications of rules, which can be counted, skipped and logged.
+"""Actions: single applications of rules, which can be observed, counted and skipped.
 
-They stand for MLIR's actions, which the Python bindings lack: `jxc opt --log-actions-to` and
-`--mlir-debug-counter` use them. Outside of `observe_rewrites` they cost nothing.
+They stand for MLIR's actions, which the Python bindings lack: `jxc opt --mlir-debug-counter` uses
+them. Outside of `observe_rewrites` they cost nothing.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
 from ..errors import UsageError, did_you_mean
-from ..ir import format_location
 
 Observer = Callable[[str, str, ir.Location], bool]
 """Called with a rule, the name of the op and its location; returns whether to rewrite."""
@@ -54,38 +53,6 @@ class DebugCounter:
         self.seen += 1
         after = self.seen - self.skip
         return after > 0 and (self.count < 0 or after <= self.count)
-
-
-@dataclass
-class Actions:
-    """An observer with a debug counter for each rule, and a log.
-
-    Attributes:
-        log: called with each line.
-        counters: by rule.
-        name: the file name to print for a module that was parsed from memory.
-    """
-
-    log: Callable[[str], None] = lambda _: None
-    counters: dict[str, DebugCounter] = field(default_factory=dict)
-    name: str = "-"
-
-    def __call__(self, rule: str, op: str, location: ir.Location) -> bool:
-        counter = self.counters.setdefault(rule, DebugCounter())
-        is_allowed = counter.allows()
-        at = format_location(location, self.name)
-        what = f"Action `{rule}` number {counter.seen} on Operation `{op}` at {at}"
-        if not is_allowed:
-            self.log(f"[thread jxc] skips {what}\n")
-        else:
-            self.log(f"[thread jxc] begins (no breakpoint) {what}\n")
-            self.log(f"[thread jxc] completed `{rule}`\n")
-        return is_allowed
-
-    def table(self) -> str:
-        """The counters in the form of MLIR's `--mlir-print-debug-counter`: {seen,skip,count}."""
-        rows = [f"{k:<32}: {{{c.seen},{c.skip},{c.count}}}" for k, c in self.counters.items()]
-        return "\n".join(["DebugCounter counters:", *rows]) + "\n"
 
 
 _ARGUMENT = re.compile(r"([\w-]+)-(skip|count)=(\d+)")

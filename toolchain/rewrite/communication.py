@@ -29,8 +29,8 @@ from ..ir.propagation import (
 )
 from ..ir.shardings import SHARDY, is_local
 from ..ir.shardy import ShardyError, run_shardy
-from .cone import Cone, clone_with, dying, is_free, users_of_function
-from .device_work import Work, work_of
+from .cone import Cone, clone_with, dying, is_constant_like, users_of_function
+from .device_work import DeviceWork, device_work_of
 
 _PASSES = (
     "builtin.module(func.func(sdy-populate-op-sharding-rules),sdy-add-data-flow-edges,"
@@ -115,7 +115,7 @@ def _fixes_index(op: ir.OpView, built: Sequence[ir.OpView], known: Shardings) ->
     XLA turns a gather at a constant index into a slice, for which devices exchange elements. In a
     gather, each device reads its own part and the results are summed.
     """
-    if not all(map(is_free, built)):
+    if not all(map(is_constant_like, built)):
         return False
     return any(
         isinstance(user, _INDEXING) and known.is_split(user.operands[0])
@@ -136,7 +136,7 @@ def _forget(built: Sequence[ir.OpView], known: Shardings) -> None:
 def _record_alike(op: ir.OpView, built: Sequence[ir.OpView], known: Shardings) -> None:
     sharding, shape = known.of(op.results[0]), _shape(op.results[0])
     for each in built:
-        if not is_free(each) and _shape(each.results[0]) == shape:
+        if not is_constant_like(each) and _shape(each.results[0]) == shape:
             known.set(each.results[0], sharding)
 
 
@@ -158,7 +158,7 @@ def _keeps_dimensions(op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
 
     def is_alike(each: ir.OpView) -> bool:
         is_of_elements = is_elementwise(each) or isinstance(each, _ALSO_ELEMENTWISE)
-        return is_free(each) or (is_of_elements and _shape(each.results[0]) == shape)
+        return is_constant_like(each) or (is_of_elements and _shape(each.results[0]) == shape)
 
     return is_elementwise(op) and all(map(is_alike, built))
 
@@ -204,7 +204,7 @@ class _Trial:
                 set_rule(twin)
                 set_number(twin, number)
                 copies.update(zip(op.results, twin.results, strict=True))
-                if is_known and not is_free(op):
+                if is_known and not is_constant_like(op):
                     self._pin(twin, op)
             func.ReturnOp([copies[value] for value in cone.results])
 
@@ -230,9 +230,9 @@ class _Split:
         self._module = module  # owns the functions
         self._meshes = meshes
 
-    def work(self, name: str) -> Work:
+    def work(self, name: str) -> DeviceWork:
         """What one device does in a function."""
-        return work_of(self._functions[name], self._meshes)
+        return device_work_of(self._functions[name], self._meshes)
 
     def copies(self, name: str) -> dict[int, ir.OpView]:
         """The ops of a function by their position in its cone."""

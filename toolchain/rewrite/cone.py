@@ -32,7 +32,7 @@ class Cone:
         while pending:
             value, is_done = pending.pop()
             owner = value.owner
-            if isinstance(owner, ir.Block) or not (owner in members or is_free(owner)):
+            if isinstance(owner, ir.Block) or not (owner in members or is_constant_like(owner)):
                 if value not in seen:
                     self.inputs.append(value)
                 seen.add(value)
@@ -46,7 +46,7 @@ class Cone:
                 pending += [(each, False) for each in read_by(owner)]
 
 
-def is_free(op: ir.OpView) -> bool:
+def is_constant_like(op: ir.OpView) -> bool:
     """Whether `op` is a constant, an iota or a broadcast constant: it needs no communication."""
     if isinstance(op, hlo.BroadcastInDimOp):
         return isinstance(op.operand.owner, hlo.ConstantOp)
@@ -86,7 +86,7 @@ def dying(op: ir.OpView) -> list[ir.OpView]:
     pending = list(op.operands)
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or owner in dying or is_free(owner):
+        if isinstance(owner, ir.Block) or owner in dying or is_constant_like(owner):
             continue
         users = {use.owner for result in owner.results for use in result.uses}
         if users <= dying and is_pure(owner):

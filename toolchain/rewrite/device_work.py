@@ -37,7 +37,7 @@ _MORE_WORK = 1.1  # how many times larger the part of the work on one device may
 
 
 @dataclass
-class Work:
+class DeviceWork:
     """What one device does in a function.
 
     Attributes:
@@ -61,7 +61,7 @@ class Work:
     made: float = 0.0
     whole: float = 0.0
 
-    def allows(self, other: Work) -> bool:
+    def allows(self, other: DeviceWork) -> bool:
         """Whether `other` may replace this: it sends no more, and its work is as evenly split."""
         least = self.sent + sum(low for _, low, _ in self.choices.elements())
         most = other.sent + sum(high for _, _, high in other.choices.elements())
@@ -81,7 +81,7 @@ class Work:
         return other.made <= max(self.made, _MORE_WORK * share * other.whole)
 
 
-def work_of(function: ir.OpView, meshes: Meshes) -> Work:
+def device_work_of(function: ir.OpView, meshes: Meshes) -> DeviceWork:
     """What one device does in a function, over meshes with axes of these sizes."""
     return _Count(function, meshes).work()
 
@@ -93,9 +93,9 @@ class _Count:
         self._function = function
         self._meshes = meshes
 
-    def work(self) -> Work:
+    def work(self) -> DeviceWork:
         """What one device does in the function."""
-        found, function = Work(), self._function
+        found, function = DeviceWork(), self._function
         on_split = {v for v in function.regions[0].blocks[0].arguments if self._is_split(v)}
         for op, times in _runs(function):
             if isinstance(op, hlo.PadOp) and self._is_refused(op):
@@ -134,7 +134,7 @@ class _Count:
     def _parts(self, sharding: sdy.TensorShardingAttr | None) -> int:
         return math.prod(split_of(sharding, self._meshes))
 
-    def _count_collective(self, op: ir.OpView, times: float, work: Work) -> None:
+    def _count_collective(self, op: ir.OpView, times: float, work: DeviceWork) -> None:
         parts = self._parts(sdy.TensorShardingAttr(op.attributes["out_sharding"]))
         sent = _SENT[op.operation.name] * bytes_of(op.results[0].type) / parts
         ways = {sent}
@@ -153,7 +153,7 @@ class _Count:
         else:
             work.sent += times * sent
 
-    def _count_op(self, op: ir.OpView, times: float, work: Work) -> None:
+    def _count_op(self, op: ir.OpView, times: float, work: DeviceWork) -> None:
         if not has_regions(op) or isinstance(op, hlo.ReduceOp | hlo.ScatterOp | hlo.SortOp):
             for result, sharding in zip(op.results, result_shardings(op), strict=True):
                 work.whole += times * bytes_of(result.type)

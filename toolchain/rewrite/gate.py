@@ -18,6 +18,7 @@ from ..cost.fusion import is_fusible
 from ..cost.price import UNKNOWN_TRIPS, Price
 from ..cost.prices import Version, prices_of_versions
 from ..ir.bounds import trip_count
+from ..units import counted, show_seconds
 from .cone import dying
 from .remarks import is_collecting, remark
 from .signature import Signature, signature_of
@@ -39,7 +40,7 @@ _NEAR = 12
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RewritePrices:
     """The prices of one rewrite.
 
     Attributes:
@@ -69,15 +70,14 @@ class Verdict:
         if isnan(self.after.seconds) or isnan(self.before.seconds):
             return f"the model has no price of these ops on {self.device}"
         kernels = self.after.kernels - self.before.kernels
-        more = f"{abs(kernels):g} {'more' if kernels > 0 else 'fewer'} kernel"
-        parts = [f"{_time(self.after.seconds)} instead of {_time(self.before.seconds)}"]
-        parts.append(f"on {self.device}")
+        after, before = show_seconds(self.after.seconds), show_seconds(self.before.seconds)
+        parts = [f"{after} instead of {before} on {self.device}"]
         if kernels:
-            parts.append(more + ("s" if abs(kernels) != 1 else ""))
+            parts.append(counted(abs(kernels), "more kernel" if kernels > 0 else "fewer kernel"))
         compiling = self.after.compile_seconds - self.before.compile_seconds
         if compiling > 0:
-            parts.append(f"{_time(compiling)} more to compile")
-        return ", ".join([" ".join(parts[:2]), *parts[2:]])
+            parts.append(f"{show_seconds(compiling)} more to compile")
+        return ", ".join(parts)
 
 
 class Gate:
@@ -125,11 +125,11 @@ class Gate:
         if signature is None and self._is_remembering():
             self._asked.add(_types(op))
             signature = _signature(op, set(built))
-        verdict = judge(op, values, built, context)
-        saved = verdict.saved_in(context.calls) if verdict.is_faster else 0.0
+        prices = judge(op, values, built, context)
+        saved = prices.saved_in(context.calls) if prices.is_faster else 0.0
         if saved <= 0 and is_collecting():
-            reason = f", which {context.calls:,} runs do not save" if verdict.is_faster else ""
-            remark(rule.name, "missed", op.location, f"declined: {verdict}{reason}")
+            reason = f", which {context.calls:,} runs do not save" if prices.is_faster else ""
+            remark(rule.name, "missed", op.location, f"declined: {prices}{reason}")
         saved = max(saved, 0.0)
         if signature is not None:
             self._known[rule.name, signature] = saved
@@ -147,7 +147,7 @@ def _signature(op: ir.OpView, built: Collection[ir.OpView] = ()) -> Signature | 
 
 def judge(
     op: ir.OpView, values: Sequence[ir.Value], built: Sequence[ir.OpView], context: PassContext
-) -> Verdict:
+) -> RewritePrices:
     """The prices of replacing the results of `op` by `values`, computed by the ops `built`."""
     removed = dying(op)
     left = {each.results[0] for each in removed if len(each.results)}
@@ -166,7 +166,7 @@ def judge(
         context.rates,
     )
     times = _times(op)
-    return Verdict(_scaled(old, times), _scaled(new, times), context.device.name)
+    return RewritePrices(_scaled(old, times), _scaled(new, times), context.device.name)
 
 
 def _is_read(value: ir.Value, inside: Iterable[ir.Value]) -> bool:
@@ -221,10 +221,3 @@ def _times(op: ir.OpView) -> float:
             times *= UNKNOWN_TRIPS if trips is None else max(trips, 1)
         parent = parent.parent
     return times
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

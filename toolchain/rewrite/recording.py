@@ -28,7 +28,7 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 from ..ir import format_location, write_bytecode
 from ..ir.module import main_of, terminator
 from ..ir.values import is_used
-from .cone import Cone, clone_with, dying, is_free, read_by
+from .cone import Cone, clone_with, dying, is_constant_like, read_by
 from .rule import Rule
 
 Condition: TypeAlias = Callable[[int], bool]
@@ -45,7 +45,7 @@ class RecordedRewrite:
         rule: the rule.
         location: of the op that was replaced, as text.
         before, after: bytecode of modules whose @main computes the results, from the same inputs.
-        inputs: the numbers of these inputs among the results of `Recorder.inputs`.
+        inputs: the numbers of these inputs among the results of `RewriteRecorder.inputs`.
         reached: for each region around the rewrite, the number of the integer among these results
             that decides whether the region runs, and the condition on it.
     """
@@ -58,7 +58,7 @@ class RecordedRewrite:
     reached: tuple[tuple[int, Condition], ...]
 
     def is_reached(self, results: Sequence[Any]) -> bool:
-        """Whether the program runs the rewrite, by the results of `Recorder.inputs`."""
+        """Whether the program runs the rewrite, by the results of `RewriteRecorder.inputs`."""
         return all(condition(int(results[number])) for number, condition in self.reached)
 
 
@@ -66,7 +66,7 @@ class _NotRecorded(Exception):
     """A rewrite cannot be copied out of the program."""
 
 
-class Recorder:
+class RewriteRecorder:
     """Copies rewrites in @main.
 
     Args:
@@ -187,7 +187,7 @@ def _leaves(results: Sequence[ir.Value], members: set[ir.OpView]) -> list[ir.Val
     while pending:
         value = pending.pop()
         owner = value.owner
-        if isinstance(owner, ir.Block) or not (owner in members or is_free(owner)):
+        if isinstance(owner, ir.Block) or not (owner in members or is_constant_like(owner)):
             found.append(value)
             continue
         more = [each for each in read_by(owner) if each not in seen]
@@ -238,7 +238,7 @@ def _copy_into(known: dict[ir.Value, ir.Value], value: ir.Value, resolve: _Resol
     Args:
         known: the copies so far, by the value.
         value: the value.
-        resolve: see `Recorder._resolved`.
+        resolve: see `RewriteRecorder._resolved`.
     """
     pending = [(value, False)]
     while pending:

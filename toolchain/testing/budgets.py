@@ -66,7 +66,7 @@ def check_budget(
     budgets = Budgets.parse(given)
     if budgets == Budgets():
         raise UsageError("check_budget: expected a budget, such as max_ops=100; found none")
-    plain = lowered_of(fn, args, kwargs, target)
+    plain = lowered_for(fn, args, kwargs, target)
     lowered = plain if pipeline is None else plain.opt(pipeline, target=target)
     compiled = lowered.compile(target)
     memory = compiled.memory()
@@ -81,7 +81,7 @@ def check_budget(
         raise BudgetExceeded("\n".join(f"{name_of(fn)}: {each}" for each in problems))
 
 
-def lowered_of(
+def lowered_for(
     fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: str | None
 ) -> Lowered:
     """A function lowered for a target; the result of `jxc.lower` needs no arguments."""

@@ -22,7 +22,7 @@ from ..backend.targets import find_target
 from ..distribution import pip_install
 from ..errors import JxcError, MissingTargetError, UsageError
 from ..pipeline import PipelineLike
-from .budgets import lowered_of, name_of
+from .budgets import lowered_for, name_of
 
 _DIRECTIVE = re.compile(r"\s*(?:(?://|#|;)\s*)?(CHECK)(-[A-Z]+(?:-\d+)?)?(?:\{LITERAL\})?:")
 _KNOWN_SUFFIX = re.compile(r"-(NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+)")
@@ -88,7 +88,7 @@ def check_text(
     if isinstance(fn, str):
         text, name = fn, "the text"
     else:
-        lowered = lowered_of(fn, args, kwargs, target)
+        lowered = lowered_for(fn, args, kwargs, target)
         if pipeline is not None:
             lowered = lowered.opt(pipeline, target=target)
         text, name = _text_of_stage(lowered, stage, target), f"{name_of(fn)}, {stage}"

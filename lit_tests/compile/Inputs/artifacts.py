@@ -21,7 +21,3 @@ late.stage = "post-scheduler"
 
 def wrong(hlo, context):
     return hlo["entry"]
-
-
-def without_tanh(hlo, context):
-    return hlo.replace(" tanh(", " negate(")

@@ -12,3 +12,12 @@ def layer(params, x):
 
 def shardings(mesh):
     return ({"w": P(None, "model"), "b": None}, P("data")), P("data", "model")
+
+
+def over_own_mesh(x):
+    mesh = jax.make_mesh((2,), ("own",), axis_types=(jax.sharding.AxisType.Auto,))
+    return jax.lax.with_sharding_constraint(x + 1, jax.NamedSharding(mesh, P("own")))
+
+
+def named_result(result, x):
+    return {"loss": result * 2, "more": (x, x)}

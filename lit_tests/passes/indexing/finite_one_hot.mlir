@@ -76,3 +76,28 @@ func.func @finite_one_hot_product_to_gather_positions_broadcast(%i: tensor<4x16x
   %r = stablehlo.dot_general %hot, %e, contracting_dims = [2] x [0] : (tensor<4x16x512xf32>, tensor<512x32xf32>) -> tensor<4x16x32xf32>
   return %r : tensor<4x16x32xf32>
 }
+
+// A comparison by NE: ones everywhere but at the index.
+// CHECK-LABEL: func.func @finite_one_hot_product_to_gather_not_cold(
+// CHECK-NOT: stablehlo.if
+// CHECK: stablehlo.dot_general
+func.func @finite_one_hot_product_to_gather_not_cold(%i: tensor<64xi32>, %e: tensor<512x32xf32>) -> tensor<64x32xf32> {
+  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<64xi32>) -> tensor<64x512xi32>
+  %places = stablehlo.iota dim = 1 : tensor<64x512xi32>
+  %hits = stablehlo.compare NE, %all, %places : (tensor<64x512xi32>, tensor<64x512xi32>) -> tensor<64x512xi1>
+  %hot = stablehlo.convert %hits : (tensor<64x512xi1>) -> tensor<64x512xf32>
+  %r = stablehlo.dot_general %hot, %e, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x32xf32>) -> tensor<64x32xf32>
+  return %r : tensor<64x32xf32>
+}
+
+// CHECK-LABEL: func.func @finite_one_hot_product_to_scatter_not_cold(
+// CHECK-NOT: stablehlo.if
+// CHECK: stablehlo.dot_general
+func.func @finite_one_hot_product_to_scatter_not_cold(%i: tensor<64xi32>, %x: tensor<64x32xf32>) -> tensor<512x32xf32> {
+  %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<64xi32>) -> tensor<64x512xi32>
+  %places = stablehlo.iota dim = 1 : tensor<64x512xi32>
+  %hits = stablehlo.compare NE, %all, %places : (tensor<64x512xi32>, tensor<64x512xi32>) -> tensor<64x512xi1>
+  %hot = stablehlo.convert %hits : (tensor<64x512xi1>) -> tensor<64x512xf32>
+  %r = stablehlo.dot_general %hot, %x, contracting_dims = [0] x [0] : (tensor<64x512xf32>, tensor<64x32xf32>) -> tensor<512x32xf32>
+  return %r : tensor<512x32xf32>
+}

@@ -8,10 +8,10 @@ func.func @concatenate_of_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @concatenate_of_two_not(
+// CHECK-LABEL: func.func @concatenate_of_one_not_of_two(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.concatenate
-func.func @concatenate_of_two_not(%x: tensor<4xf32>) -> tensor<8xf32> {
+func.func @concatenate_of_one_not_of_two(%x: tensor<4xf32>) -> tensor<8xf32> {
   %r = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }

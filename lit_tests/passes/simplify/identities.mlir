@@ -176,10 +176,10 @@ func.func @divide_by_one(%x: tensor<4xi8>) -> tensor<4xi8> {
 }
 
 // 1 / x is not x.
-// CHECK-LABEL: func.func @divide_one_not(
+// CHECK-LABEL: func.func @divide_by_one_not_of_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.divide
-func.func @divide_one_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @divide_by_one_not_of_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<1.0> : tensor<4xf32>
   %r = stablehlo.divide %c, %x : tensor<4xf32>
   return %r : tensor<4xf32>
@@ -219,10 +219,10 @@ func.func @and_all_ones(%x: tensor<4xui8>, %p: tensor<2xi1>, %z: tensor<3xi16>) 
 }
 
 // Only one bit of the constant is set.
-// CHECK-LABEL: func.func @and_one_not_all_ones(
+// CHECK-LABEL: func.func @and_all_ones_not_one_bit(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
 // CHECK: stablehlo.and
-func.func @and_one_not_all_ones(%x: tensor<4xi8>) -> tensor<4xi8> {
+func.func @and_all_ones_not_one_bit(%x: tensor<4xi8>) -> tensor<4xi8> {
   %c = stablehlo.constant dense<1> : tensor<4xi8>
   %r = stablehlo.and %x, %c : tensor<4xi8>
   return %r : tensor<4xi8>
@@ -335,10 +335,10 @@ func.func @shift_by_zero(%x: tensor<4xi32>) -> tensor<4xi32> {
 }
 
 // 0 << x is not x.
-// CHECK-LABEL: func.func @shift_of_zero_not(
+// CHECK-LABEL: func.func @shift_by_zero_not_of_zero(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.shift_left
-func.func @shift_of_zero_not(%x: tensor<4xi32>) -> tensor<4xi32> {
+func.func @shift_by_zero_not_of_zero(%x: tensor<4xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<0> : tensor<4xi32>
   %r = stablehlo.shift_left %c, %x : tensor<4xi32>
   return %r : tensor<4xi32>

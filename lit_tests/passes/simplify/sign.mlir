@@ -226,10 +226,10 @@ func.func @negate_of_negate(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// CHECK-LABEL: func.func @negate_once_not(
+// CHECK-LABEL: func.func @negate_of_negate_not_once(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.negate
-func.func @negate_once_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @negate_of_negate_not_once(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.negate %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -309,11 +309,11 @@ func.func @subtract_of_negate(%x: tensor<4xcomplex<f32>>, %y: tensor<4xcomplex<f
 }
 
 // (-x) - y differs from -(x + y) in the sign of zero.
-// CHECK-LABEL: func.func @subtract_from_negate_not(
+// CHECK-LABEL: func.func @subtract_of_negate_not_on_the_left(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.subtract
-func.func @subtract_from_negate_not(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @subtract_of_negate_not_on_the_left(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.negate %x : tensor<4xf32>
   %r = stablehlo.subtract %a, %y : tensor<4xf32>
   return %r : tensor<4xf32>
@@ -331,11 +331,11 @@ func.func @multiply_of_negates(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4
   return %r : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @multiply_of_one_negate_not(
+// CHECK-LABEL: func.func @multiply_of_negates_not_of_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.negate
-func.func @multiply_of_one_negate_not(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @multiply_of_negates_not_of_one(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.negate %x : tensor<4xf32>
   %r = stablehlo.multiply %a, %y : tensor<4xf32>
   return %r : tensor<4xf32>
@@ -375,10 +375,10 @@ func.func @abs_of_negate(%x: tensor<4xi8>) -> tensor<4xi8> {
   return %r : tensor<4xi8>
 }
 
-// CHECK-LABEL: func.func @abs_of_sign_not(
+// CHECK-LABEL: func.func @abs_of_negate_not_of_sign(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.sign
-func.func @abs_of_sign_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @abs_of_negate_not_of_sign(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.sign %x : tensor<4xf32>
   %r = stablehlo.abs %a : tensor<4xf32>
   return %r : tensor<4xf32>
@@ -394,10 +394,10 @@ func.func @abs_of_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @abs_once_not(
+// CHECK-LABEL: func.func @abs_of_abs_not_once(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.abs
-func.func @abs_once_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @abs_of_abs_not_once(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.abs %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -412,10 +412,10 @@ func.func @real_of_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32
   return %r : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @real_not_of_product(
+// CHECK-LABEL: func.func @real_of_complex_not_of_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.real
-func.func @real_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+func.func @real_of_complex_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
   %a = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
   %r = stablehlo.real %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return %r : tensor<4xf32>
@@ -431,10 +431,10 @@ func.func @imag_of_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32
   return %r : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @imag_not_of_product(
+// CHECK-LABEL: func.func @imag_of_complex_not_of_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.imag
-func.func @imag_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+func.func @imag_of_complex_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
   %a = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
   %r = stablehlo.imag %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return %r : tensor<4xf32>

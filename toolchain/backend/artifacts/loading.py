@@ -19,7 +19,9 @@ from typing import Any
 import jax
 import ml_dtypes
 
+from ...cost.device import begins_with, device_named
 from ...errors import JxcError, MissingTargetError, UsageError
+from ...frontend import kind_of_platform
 from ...frontend.mesh import HOST_DEVICES, make_mesh, sharding_over, within
 from ...ir import clone_module
 from ...ir.shardings import module_device_count
@@ -160,14 +162,15 @@ def _devices(header: Header, path: str | Path) -> list[Any]:
         raise MissingTargetError(
             f"{path} is for {header.target}, and JAX finds no {header.platform.upper()} here"
         ) from None
-    if not here[0].device_kind.startswith(header.device_kind):
+    found, kind = here[0].device_kind, kind_of_platform(header.platform)
+    same = device_named(kind, found) == device_named(kind, header.device_kind)
+    if not same or not begins_with(found, header.device_kind):  # "TPU v5 lite" is no "TPU v5"
         raise MissingTargetError(
-            f"{path} is for {header.target} ({header.device_kind}), and this machine has a "
-            f"{here[0].device_kind}"
+            f"{path} is for {header.target} ({header.device_kind}), and this machine has a {found}"
         )
     if len(here) < header.devices:
         more = (
-            f": XLA_FLAGS=--{HOST_DEVICES}={header.devices}, set before JAX starts, splits the CPU"
+            f": {HOST_DEVICES}={header.devices}, set before JAX is imported, splits the CPU"
             if header.platform == "cpu"
             else ""
         )

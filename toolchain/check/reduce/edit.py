@@ -40,11 +40,6 @@ def body(function: ir.OpView) -> ir.Block:
     return function.regions[0].blocks[0]
 
 
-def ops_of(block: ir.Block) -> list[ir.OpView]:
-    """The block's ops without its terminator."""
-    return list(block.operations)[:-1]
-
-
 def zero(kind: ir.Type, number: int = 0) -> ir.Value:
     """A splat of 0 or 1 of type `kind` at the insertion point.
 

@@ -8,14 +8,13 @@ from functools import partial
 from jaxlib.mlir import ir
 
 from ...ir import walk
-from ...ir.module import terminator
+from ...ir.module import ops_of, terminator
 from ...ir.values import is_used
 from .edit import (
     NotApplicable,
     add_argument,
     body,
     entry,
-    ops_of,
     set_outputs,
     values_used_by,
     zero,

@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import functions, walk
 from ...ir.locations import INLINE
-from ...ir.module import terminator
+from ...ir.module import ops_of, terminator
 from ...ir.values import is_used
 from ...pipeline.native import run_native
 from ..modules import with_main
@@ -24,7 +24,6 @@ from .edit import (
     body,
     entry,
     keep_arguments,
-    ops_of,
     remove_dead,
     set_outputs,
     zero,

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from ...errors import JxcError
 from ...ir import ModuleSyntaxError, clone_module, count_ops, read_module, walk, write_text
 from ...pipeline.native import run_native
+from ...units import counted
 from .edit import NotApplicable, remove_dead, untidiness
 
 
@@ -69,8 +70,7 @@ class Reduction:
     def __str__(self) -> str:
         return (
             f"{self.before.ops} ops -> {self.after.ops} ops, "
-            f"{self.candidates} candidate{'' if self.candidates == 1 else 's'}, "
-            f"{self.seconds:.1f} s"
+            f"{counted(self.candidates, 'candidate')}, {self.seconds:.1f} s"
         )
 
 

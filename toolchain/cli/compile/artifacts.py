@@ -16,15 +16,14 @@ from ...backend.artifacts.stages import STAGES, UNCOMPILED, stages_of
 from ...errors import UsageError
 from ...files import require_file, require_folder, write_json, write_output
 from .job import CompileJob
-from .options import BUDGETS, CompileOptions
+from .options import CompileOptions
 
 if TYPE_CHECKING:
     from ...backend.lowered import Lowered
     from ...backend.targets import Target
 
 _METRICS = ("cost", "memory")  # stages that are JSON already
-_REPORTING = ("report", *BUDGETS)
-_ELSEWHERE = ("run", "bench", "profile", "diff_plain", *_REPORTING)
+_RUNNING = ("run", "bench", "diff_plain")
 
 
 def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
@@ -42,17 +41,17 @@ def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
         )
     _check_reach(options, stages, targets)
     _check_output(options, stages, targets)
+    runs = [f"--{name.replace('_', '-')}" for name in _RUNNING if options.is_given(name)]
     if not options.writes_artifacts:
+        _check_here(options, targets, runs)
         return
-    others = [name for name in _ELSEWHERE if options.is_given(name)]
-    if options.emit and others and others[0] not in _REPORTING:
+    if options.emit and runs:
         raise UsageError(
-            "--emit prints a stage; --run, --bench, --profile, --diff-plain run: give one of them"
+            "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
         )
-    if others:
+    if runs:
         raise UsageError(
-            f"--{others[0].replace('_', '-')} cannot be combined with --emit, --save, "
-            "--compile-to or --dump-hlo-passes"
+            f"{runs[0]} cannot be combined with --emit, --save, --compile-to or --dump-hlo-passes"
         )
     if options.save and len(targets) > 1:
         raise UsageError("--save writes one file, for one --target")
@@ -67,9 +66,9 @@ def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
 
 def _check_output(options: CompileOptions, stages: list[str], targets: list[Target]) -> None:
     """Refuse an output that cannot be written, or an -o without anything to write."""
-    output, is_report = options.output, not options.writes_artifacts
-    if output != "-" and not stages and not (is_report and options.as_json):
-        offer = ": give --json, or redirect stdout" if is_report else ""
+    output, runs = options.output, not options.writes_artifacts
+    if output != "-" and not stages and not (runs and options.as_json):
+        offer = ": give --json, or redirect stdout" if runs else ""
         raise UsageError(f"-o is the output of --emit, which is not given{offer}")
     if stages and (len(stages) * len(targets) > 1 or _is_folder(output)):
         require_folder(output)
@@ -86,20 +85,33 @@ def _check_output(options: CompileOptions, stages: list[str], targets: list[Targ
 
 def _check_reach(options: CompileOptions, stages: list[str], targets: list[Target]) -> None:
     """Refuse options that would have no effect."""
-    is_here = [target.name for target in targets] == ["cpu"]
-    is_reported = any(options.is_given(name) for name in _REPORTING) or not (
-        is_here or options.writes_artifacts
-    )
-    if options.compile_from == "hlo" and (is_reported or not is_here):
-        raise UsageError("--compile-from hlo compiles for this machine's cpu, without a report")
+    if options.compile_from == "hlo" and not is_here(targets):
+        raise UsageError("--compile-from hlo compiles for this machine's cpu")
     ahead = [name for name in ("hlo_pass", "dump_hlo_passes") if options.is_given(name)]
     if options.compile_from == "hlo" and ahead:
         raise UsageError(f"--{ahead[0].replace('_', '-')}: XLA's passes have run on optimized HLO")
-    if not options.hlo_pass or is_reported:
+    if not options.hlo_pass:
         return
     is_compiled = options.save or options.dump_hlo_passes or not stages
     if not is_compiled and set(stages) <= set(UNCOMPILED):
         raise UsageError(f"--hlo-pass runs after --emit {','.join(stages)}: leave it out")
+
+
+def is_here(targets: list[Target]) -> bool:
+    """Whether a program is compiled for this machine's CPU alone, where it can run."""
+    return [target.name for target in targets] == ["cpu"]
+
+
+def _check_here(options: CompileOptions, targets: list[Target], runs: list[str]) -> None:
+    """Refuse to run a program for other hardware."""
+    if is_here(targets):
+        return
+    if runs:
+        raise UsageError(f"{runs[0]} runs the program on this machine's cpu: leave out --target")
+    raise UsageError(
+        f"--target {options.target}: expected --emit, --save, --compile-to or --dump-hlo-passes, "
+        "since the program runs on this machine's cpu only; `jxc report` shows its memory and time"
+    )
 
 
 def _stages(options: CompileOptions) -> list[str]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import UsageError
-from ...files import input_name
+from ...files import input_name, read_input
 from ..options import given_lowering
+from ..process import in_child, stay_on_cpu
 from .options import CompileOptions
 
 if TYPE_CHECKING:
@@ -59,6 +64,39 @@ class CompileJob:
         return make_pipeline(found.pipeline), dict(found.xla_options)
 
 
+@contextlib.contextmanager
+def prepared(
+    verb: str, options: CompileOptions, targets: list[Target], default: str, *, runs_here: bool
+) -> Iterator[CompileJob]:
+    """The program of a command line, in a child process with the JAX types that it needs.
+
+    Args:
+        verb: of the command line.
+        options: the command line's.
+        targets: what it is compiled for.
+        default: the pipeline if none is named.
+        runs_here: whether it is to run on this machine.
+    """
+    os.environ.pop("JXC_PIPELINE", None)  # only the passes that are named here run
+    if not any(target.is_present and target.kind != "cpu" for target in targets):
+        stay_on_cpu()
+    source = options.request.target
+    is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
+    data = read_input(source) if is_file else None
+    spec = options.pipeline_text(default)
+    stage = in_child(data, lambda saved: [verb, str(saved), *options.again(spec)])
+    stage.enter(f"while reading {input_name(source)}")
+    traced_for = next((target for target in targets if target.is_present), targets[0])
+    job = prepare(data, spec, options, None if runs_here else traced_for.platform)
+    stage.enter(f"while compiling {job.name}")
+    with contextlib.ExitStack() as stack:
+        if job.x64:
+            import jax
+
+            stack.enter_context(jax.enable_x64(True))
+        yield job
+
+
 def prepare(
     data: bytes | None, spec: str, options: CompileOptions, platform: str | None
 ) -> CompileJob:
@@ -101,8 +139,8 @@ def _from_file(
         raise UsageError(
             f"{source} is a module, whose arguments are fixed; found {request.specs[0]!r}"
         )
-    if given := given_lowering(request, but=("platform", "host_devices")):
-        is_sharding = given[0] == "--mesh" or given[0].endswith("sharding")
+    if given := given_lowering(request):
+        is_sharding = given[0] in ("--mesh", "--sharding")
         more = "; the pass annotate-sharding shards a module" if is_sharding else ""
         raise UsageError(
             f"{given[0]} is about lowering a function, and {source} is a module, which is already "
@@ -122,7 +160,7 @@ def _from_file(
         if platform:
             uncallable = uncallable_from_module(module)
             return CompileJob(name, uncallable, (), {}, True, pipeline, options.assume)
-        split_host(module_device_count(module), request.host_devices)
+        split_host(module_device_count(module))
         plain = lowered_from_module(module)
     return CompileJob(name, plain, plain.arguments, {}, True, pipeline, options.assume)
 

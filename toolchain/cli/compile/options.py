@@ -19,7 +19,7 @@ from ...frontend import LowerRequest
 from ..options import PassOptions, flag, option, read_options
 
 if TYPE_CHECKING:
-    from ...backend.targets import Target
+    from typing import Self
 
 STAGES_TO_RESUME = ("stablehlo", "hlo-before", "hlo")
 """The stages that `--compile-from` reads."""
@@ -32,6 +32,12 @@ class XlaOptions:
     xla_option: tuple[str, ...] = option(
         multiple=True, metavar="NAME=VALUE", help="Set an option of XLA for this compilation."
     )
+
+
+@dataclass(frozen=True)
+class HloPassOptions(XlaOptions):
+    """The same, and a pass among XLA's own."""
+
     hlo_pass: str | None = option(
         metavar="FILE.py:FN",
         help="Run FN(hlo_text, context), which returns HLO or None, in this compilation. FN.stage "
@@ -86,20 +92,13 @@ class RunOptions:
     bench: int | None = option(
         type=click.IntRange(min=1), metavar="N", help="Time N rounds of calls."
     )
-    profile: bool = flag(help="Run it 20 times, and report the measured time by line.")
     diff_plain: bool = flag(help="Compare results and times with plain jax.jit.")
 
 
 @dataclass(frozen=True)
 class BudgetOptions:
-    """Budgets, and how much of the report is printed."""
+    """Budgets of the report."""
 
-    top: int | None = option(
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Print N rows of each section of the report; 8 by default.",
-    )
-    all_rows: bool = flag("--all", help="Print all rows.")
     max_memory: str | None = option(
         metavar="BYTES", help="Fail above this peak memory of a device, such as 12GiB."
     )
@@ -117,23 +116,18 @@ class BudgetOptions:
     )
 
 
-BUDGETS = ("max_memory", "max_flops", "max_compile_seconds", "forbid")
-"""The flags that are budgets."""
-
-
 @dataclass(frozen=True)
-class CompileOptions(BudgetOptions, RunOptions, FileOptions, XlaOptions, PassOptions):
+class CompileOptions(RunOptions, FileOptions, HloPassOptions, PassOptions):
     """What a command line asks for, under the names of its flags; `request` is about a function."""
 
     request: LowerRequest = field(kw_only=True)
-    report: bool = False
     as_json: bool = False
 
     @classmethod
-    def read(cls, source: str, flags: Mapping[str, Any], **more: Any) -> CompileOptions:
+    def read(cls, source: str, flags: Mapping[str, Any]) -> Self:
         """The options in the flags of a command on `source`."""
         request = read_options(LowerRequest, flags, target=source)
-        return read_options(cls, flags, request=request, **more)
+        return read_options(cls, flags, request=request)
 
     def is_given(self, name: str) -> bool:
         """Whether a flag was given."""
@@ -141,24 +135,14 @@ class CompileOptions(BudgetOptions, RunOptions, FileOptions, XlaOptions, PassOpt
 
     @property
     def writes_artifacts(self) -> bool:
-        """Whether files are to be written; then nothing is run or reported."""
+        """Whether files are to be written; then nothing is run."""
         return any(map(self.is_given, ("emit", "dump_hlo_passes", "save", "compile_to")))
-
-    @property
-    def has_budgets(self) -> bool:
-        """Whether a budget was given."""
-        return any(map(self.is_given, BUDGETS))
-
-    def is_reported(self, targets: Sequence[Target]) -> bool:
-        """Whether the program is compiled in other processes, and measured there."""
-        is_here = [target.name for target in targets] == ["cpu"]
-        return self.report or self.has_budgets or not is_here
 
     def xla_options(self) -> dict[str, Any]:
         """The options of `--xla-option` by name."""
         return parse_xla_options(self.xla_option)
 
-    def with_xla_options(self, more: Mapping[str, Any]) -> CompileOptions:
+    def with_xla_options(self, more: Mapping[str, Any]) -> Self:
         """The same with further options of XLA; those that were given come last and count."""
         texts = (f"{name}={str(value).lower()}" for name, value in more.items())
         return replace(self, xla_option=(*texts, *self.xla_option))
@@ -195,9 +179,9 @@ def _literal(text: str) -> bool | int | str:
 _HEADINGS = {
     "Function": LowerRequest,
     "Passes and target": PassOptions,
-    "XLA": XlaOptions,
+    "XLA": HloPassOptions,
     "Run on this machine": RunOptions,
-    "Report and budgets": BudgetOptions,
+    "Budgets": BudgetOptions,
     "Files to write": FileOptions,
 }
 
@@ -207,7 +191,7 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading; those without one come last."""
-        heading_of = {"report": "Report and budgets", "target": "Passes and target"}
+        heading_of = {"target": "Passes and target"}
         for title, cls in _HEADINGS.items():
             heading_of = {each.name: title for each in fields(cls)} | heading_of
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in _HEADINGS}

@@ -28,7 +28,6 @@ from ...units import show_bytes, show_count
 from .job import CompileJob
 from .options import CompileOptions
 
-_PROFILED = 20  # calls
 _SHOWN = 8  # elements up to which a result is printed whole
 
 
@@ -52,7 +51,7 @@ def compile_and_run(job: CompileJob, options: CompileOptions) -> None:
         "memory": executable.memory(),
     }
     agrees = True
-    if options.run or options.bench or options.profile or options.diff_plain:
+    if options.run or options.bench or options.diff_plain:
         agrees = _run(job, executable, summary, options)
     elif not options.as_json:
         _print_summary(summary)
@@ -92,9 +91,6 @@ def _run(
         if recorded is not None:
             _print_instrumented(recorded, summary, quiet=quiet)
             agrees = recorded.nans is None
-    if options.profile:
-        call = _caller(executable, args, kwargs)
-        _print_profile(call, job.name, executable.lowered.module, summary, quiet=quiet)
     if options.bench or options.diff_plain:
         programs = {"jxc": executable}
         if options.diff_plain:
@@ -230,19 +226,6 @@ def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return program(*fresh_args, **fresh_kwargs)
 
     return call
-
-
-def _print_profile(
-    call: Any, name: str, module: Any, summary: dict[str, Any], *, quiet: bool
-) -> None:
-    """Print the measured time by line."""
-    from ...tools.profile.presentation import as_text
-    from ...tools.profile.recording import profile_calls
-
-    profile = profile_calls(name, call, _PROFILED, module)
-    summary["profile"] = profile.as_json()
-    if not quiet:
-        click.echo(as_text(profile), nl=False)
 
 
 def _print_difference(found: Deviation) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,9 +18,6 @@ from ..pass_help import help_pass, list_passes
 from ..process import in_child, leave, stay_on_cpu
 from .options import OptOptions
 from .recipe import read_recipe
-
-if TYPE_CHECKING:
-    from ...pipeline import Library
 
 
 class OptCommand(ModuleCommand):
@@ -48,22 +45,21 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     """
     stay_on_cpu()  # replacements are traced by JAX, which would start every backend
     options = read_options(OptOptions, flags)
-    is_query = options.list_passes or options.help_pass or options.show_dialects
+    is_query = options.list_passes or options.help_pass
     data = b"" if is_query else read_input(file)
     if options.run_reproducer and not is_query:
         options = options.with_recipe(read_recipe(data, input_name(file)))
     spec = options.pipeline_text(default="O0")
     split = ["--split-input-file"] * options.split_input_file
-    stage = in_child(
-        data,
-        lambda saved: ["opt", str(saved), *split, *options.again(spec)],
-        limit_s=options.timeout,
-    )
+    stage = in_child(data, lambda saved: ["opt", str(saved), *split, *options.again(spec)])
     stage.enter(f"while reading {input_name(file)}")
     with contextlib.redirect_stdout(sys.stderr):
         library = options.library()
-    if is_query:
-        _answer(options, library)
+    if options.list_passes:
+        list_passes(library)
+        leave(0)
+    if options.help_pass:
+        help_pass(options.help_pass, library)
         leave(0)
     from ...pipeline import make_pipeline
     from .run import OptRun, run_all
@@ -76,16 +72,3 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     result, is_right = run_all(run, data)
     write_output(result, output)
     leave(0 if is_right else 1)
-
-
-def _answer(options: OptOptions, library: Library) -> None:
-    """Print what an option asks for in place of a module."""
-    if options.list_passes:
-        list_passes(library)
-    elif options.help_pass:
-        help_pass(options.help_pass, library)
-    else:
-        from ...ir import make_context
-        from ...ir.module import registered_dialects
-
-        click.echo(f"Available Dialects: {','.join(registered_dialects(make_context()))}")

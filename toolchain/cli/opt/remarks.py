@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
 
 from ...rewrite import Remark
 
 _AT = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)")
-
-
-def chosen(
-    found: Sequence[Remark], filters: Sequence[tuple[str, re.Pattern[str]]]
-) -> Iterator[Remark]:
-    """The remarks that a filter selects by kind and by the name of the rule, each once."""
-    for each in dict.fromkeys(found):
-        if any(each.kind == kind and pattern.search(each.rule) for kind, pattern in filters):
-            yield each
 
 
 def message(remark: Remark) -> str:

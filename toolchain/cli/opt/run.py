@@ -6,37 +6,28 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
-from ...files import require_file
-from ...ir import (
-    count_ops,
-    make_context,
-    read_module,
-    write_bytecode,
-    write_portable,
-    write_text,
-)
+from ...ir import count_ops, make_context, read_module, write_bytecode, write_text
 from ...ir.diagnostics import Diagnostic, collect_diagnostics
-from ...ir.io import check_roundtrip
 from ...pipeline import PassError, Pipeline, PipelineReport, run_pipeline
-from ...pipeline.instruments import KeepText, LogPasses, PrintIR
-from ...pipeline.report import statistics_table, timing_json, timing_table
-from ...pipeline.reproducer import write_recipe, write_reproducer
+from ...pipeline.instruments import PrintIR
+from ...pipeline.report import statistics_table, timing_table
+from ...pipeline.reproducer import write_reproducer
 from ...rewrite import PassContext, Remark, collect_remarks
-from ...rewrite.actions import Actions, observe_rewrites, parse_counters
+from ...rewrite.actions import observe_rewrites, parse_counters
 from ..process import ChildStage
 from .expected import compare, read_expected
 from .options import SEPARATOR, OptOptions
-from .remarks import as_yaml, chosen, message, where
+from .remarks import as_yaml, message, where
 
 
 @dataclass(frozen=True)
@@ -57,46 +48,37 @@ class OptRun:
     stage: ChildStage
     options: OptOptions
 
-    @cached_property
-    def log(self) -> Callable[[str], None]:
-        """Where `--log-actions-to` writes."""
-        target = self.options.log_actions_to
-        if target is None:
-            return lambda _: None
-        if target == "-":
-            return _to_stderr
-        return _writer(target)
-
-    @cached_property
-    def actions(self) -> Actions:
-        """The debug counters and the log of applications of rules."""
+    def counted(self) -> contextlib.AbstractContextManager[None]:
+        """A context in which rules apply only as often as the debug counters allow."""
+        if not self.options.mlir_debug_counter:
+            return contextlib.nullcontext()
         steps = [step.python for step in self.pipeline.steps if step.python is not None]
         known = [rule.name for step in steps for rule in step.rules]
-        texts = self.options.mlir_debug_counter
-        return Actions(self.log, parse_counters(texts, known) if texts else {}, self.name)
+        counters = parse_counters(self.options.mlir_debug_counter, known)
+        return observe_rewrites(lambda rule, *_: rule not in counters or counters[rule].allows())
 
     @contextlib.contextmanager
     def remarks(self) -> Iterator[list[Remark]]:
-        """Collect the remarks that the filters select; write them to a file, or print them."""
-        options, selected, found = self.options, list[Remark](), list[Remark]()
-        with contextlib.ExitStack() as stack:
-            if options.remark_filters:
-                found = stack.enter_context(collect_remarks())
+        """Collect the remarks that are asked for; write them to a file, or print them."""
+        options, selected = self.options, list[Remark]()
+        nothing: contextlib.AbstractContextManager[list[Remark]] = contextlib.nullcontext([])
+        with collect_remarks() if options.has_remarks else nothing as found:
             try:
                 yield selected
             finally:
-                selected += chosen(found, options.remark_filters)
+                selected += [each for each in dict.fromkeys(found) if options.selects(each)]
                 if options.remarks_output_file:
                     for each in selected:
-                        self.remarks_file(as_yaml(each, self.name))
+                        self.remarks_file.write(as_yaml(each, self.name))
+                    self.remarks_file.flush()  # the process ends without closing it
                 elif not options.verify_diagnostics:
                     for each in selected:
                         _to_stderr(f"{where(each, self.name)}: remark: {message(each)}\n")
 
     @cached_property
-    def remarks_file(self) -> Callable[[str], None]:
-        """Where `--remarks-output-file` writes."""
-        return _writer(str(self.options.remarks_output_file))
+    def remarks_file(self) -> TextIO:
+        """The file of `--remarks-output-file`, for the remarks of all modules."""
+        return Path(str(self.options.remarks_output_file)).open("w", encoding="utf-8")
 
     @cached_property
     def dumps(self) -> set[Path]:
@@ -107,23 +89,9 @@ class OptRun:
         """The instruments of one run of the pipeline."""
         options = self.options
         found: list[Any] = [self.stage]
-        if options.log_actions_to:
-            found.append(LogPasses(self.log))
         if options.prints_around_passes:
             found.append(_printing(options, self.name, self.dumps))
         return found
-
-
-def _writer(target: str) -> Callable[[str], None]:
-    """A function that appends text to a new file."""
-    require_file(target)
-    file = Path(target).open("w", encoding="utf-8")  # noqa: SIM115 - the process ends without closing it
-
-    def write(text: str) -> None:
-        file.write(text)
-        file.flush()
-
-    return write
 
 
 def _printing(options: OptOptions, name: str, written: set[Path]) -> PrintIR:
@@ -154,11 +122,7 @@ class _Done:
 def run_all(run: OptRun, data: bytes) -> tuple[str | bytes, bool]:
     """What to write for the modules in `data`, and whether all checks hold; prints reports."""
     options = run.options
-    is_observed = (
-        options.log_actions_to or options.mlir_debug_counter or options.mlir_print_debug_counter
-    )
-    observed = observe_rewrites(run.actions) if is_observed else contextlib.nullcontext()
-    with observed, contextlib.redirect_stdout(sys.stderr):  # stdout is for IR
+    with run.counted(), contextlib.redirect_stdout(sys.stderr):  # stdout is for IR
         texts = _split(data) if options.split_input_file else [data]
         done = [
             _verified(run, text) if options.verify_diagnostics else _optimized(run, text)
@@ -168,13 +132,10 @@ def run_all(run: OptRun, data: bytes) -> tuple[str | bytes, bool]:
     result = _result(run, done)
     for line in [line for each in done for line in each.differences]:
         click.echo(line, err=True)
-    if options.mlir_print_debug_counter:
-        _to_stderr(run.actions.table())
     if options.mlir_pass_statistics:
         _to_stderr(statistics_table(reports))
     if options.mlir_timing:
-        is_json = options.mlir_output_format == "json"
-        _to_stderr((timing_json if is_json else timing_table)(reports))
+        _to_stderr(timing_table(reports))
     return result, not any(each.differences for each in done)
 
 
@@ -182,12 +143,10 @@ def _result(run: OptRun, done: Sequence[_Done]) -> str | bytes:
     """The modules as text, as bytes or in a JSON object."""
     options = run.options
     modules = [each.module for each in done]
-    if options.emit_bytecode or options.emit_portable:
+    if options.emit_bytecode:
         if len(modules) > 1:
             raise UsageError("bytecode holds one module: give --split-input-file or it, not both")
-        if modules[0] is None:
-            return b""
-        return (write_bytecode if options.emit_bytecode else write_portable)(modules[0])
+        return b"" if modules[0] is None else write_bytecode(modules[0])
     how = options.text_options(run.name)
     printed = ["" if module is None else write_text(module, **how) for module in modules]
     if options.as_json:
@@ -212,25 +171,13 @@ def _split(data: bytes) -> Iterator[bytes]:
 def _optimized(run: OptRun, data: bytes) -> _Done:
     """The module after the pipeline; a pass that fails leaves a reproducer."""
     options = run.options
-    context = _make_context(options)
+    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
     module = read_module(data, context, name=run.name)
-    if options.verify_roundtrip:
-        check_roundtrip(module)
-    if options.mlir_generate_reproducer:
-        text = write_text(module)
-        path = Path(options.mlir_generate_reproducer)
-        write_recipe(text, run.pipeline, "written by --mlir-generate-reproducer", path)
-    before = KeepText()
-    is_local = options.mlir_pass_pipeline_local_reproducer
-    instruments = [*run.instruments(), *([before] if is_local else [])]
     try:
         with run.remarks():
-            return _Done(module, _run_passes(run, module, instruments))
+            return _Done(module, _run_passes(run, module))
     except PassError as error:
         text = write_text(read_module(data, context, name=run.name))
-        if is_local:
-            text = before.text
-            error.prefix = Pipeline((error.step,), error.prefix.library)
         target = None if options.reproducer is None else Path(options.reproducer)
         error.add_note(f"reproducer: {write_reproducer(text, error, target)}")
         if error.ours:
@@ -238,19 +185,12 @@ def _optimized(run: OptRun, data: bytes) -> _Done:
         raise
 
 
-def _make_context(options: OptOptions) -> ir.Context:
-    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
-    if options.mlir_disable_threading:
-        context.enable_multithreading(False)
-    return context
-
-
-def _run_passes(run: OptRun, module: ir.Module, instruments: Sequence[Any]) -> PipelineReport:
+def _run_passes(run: OptRun, module: ir.Module) -> PipelineReport:
     return run_pipeline(
         module,
         run.pipeline,
         run.context,
-        instruments=instruments,
+        instruments=run.instruments(),
         verify_each=run.options.verify_each,
         name=run.name,
     )
@@ -263,15 +203,13 @@ def _verified(run: OptRun, data: bytes) -> _Done:
     """The module after the pipeline, and how its diagnostics differ from its comments."""
     options = run.options
     expected = read_expected(data.decode(errors="replace"), run.name)
-    context = _make_context(options)
+    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
     module, report, remarks = None, PipelineReport(), list[Remark]()
     with collect_diagnostics(context, run.name) as found:
         try:
             parsed = read_module(data, context, name=run.name)
-            if options.verify_roundtrip:
-                check_roundtrip(parsed)
             with run.remarks() as remarks:
-                report = _run_passes(run, parsed, run.instruments())
+                report = _run_passes(run, parsed)
             module = parsed
         except UsageError:
             raise

@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 def calibrate(
     target: str = "cpu",
     *,
-    seconds: float = 60.0,
+    seconds: float = 45.0,
     probes: Sequence[Probe] | None = None,
     progress: Progress = lambda doing, done, of: None,
 ) -> dict[str, float]:

@@ -11,6 +11,7 @@ from ...errors import JxcError
 from ...ir.locations import scopes_of
 from ...rewrite.former_names import warn_renamed
 from ...source import SourceLine, innermost_library_line, line_of_stack
+from ...units import counted
 from .origin import IsBad, NanRecord, is_not_finite
 from .values import COUNT, Statistics
 
@@ -100,7 +101,7 @@ class NanFinding:
         if self.reaches:
             lines.append(f"  it reaches {_listed(self.reaches)}")
         if self.others:
-            ops = f"{self.others} other op{'s' * (self.others > 1)}"
+            ops = counted(self.others, "other op")
             lines.append(f"  {ops} also made {_a(self.what)} from operands without one")
         if self.cause:
             lines.append(f"  it comes from an infinity: {self.cause._sentence()}")

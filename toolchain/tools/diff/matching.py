@@ -23,7 +23,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from .graph import ARGUMENT, RESULT, Graph, Node
+from .graph import ARGUMENT, RESULT, Graph, ProgramNode
 
 COMMUTATIVE = frozenset(
     f"{dialect}{name}"
@@ -31,7 +31,7 @@ COMMUTATIVE = frozenset(
     for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 )
 
-_Users = dict[Node, list[tuple[Node, int, int]]]
+_Users = dict[ProgramNode, list[tuple[ProgramNode, int, int]]]
 """For each node its users, the position of the operand, and which of the node's results it is."""
 
 
@@ -44,13 +44,15 @@ class NodeNumbers:
         down_shape, up_shape: the same by the names of ops alone, without types and attributes.
     """
 
-    def __init__(self, one: Graph, other: Graph, arguments: Iterable[tuple[Node, Node]]) -> None:
+    def __init__(
+        self, one: Graph, other: Graph, arguments: Iterable[tuple[ProgramNode, ProgramNode]]
+    ) -> None:
         self._table: dict[Hashable, int] = {}
         self._argument_pairs = {n: number for number, pair in enumerate(arguments) for n in pair}
-        self.down: dict[Node, int] = {}
-        self.up: dict[Node, int] = {}
-        self.down_shape: dict[Node, int] = {}
-        self.up_shape: dict[Node, int] = {}
+        self.down: dict[ProgramNode, int] = {}
+        self.up: dict[ProgramNode, int] = {}
+        self.down_shape: dict[ProgramNode, int] = {}
+        self.up_shape: dict[ProgramNode, int] = {}
         for graph in (one, other):
             nodes, users = [*graph.arguments, *graph.nodes], _users(graph.walk())
             self._number_down(nodes, self.down, 0, True)
@@ -58,7 +60,7 @@ class NodeNumbers:
             self._number_down(nodes, self.down_shape, 0, False)
             self._number_up(nodes, self.up_shape, users, False)
 
-    def of_block(self, nodes: Sequence[Node], known: dict[Node, int]) -> int:
+    def of_block(self, nodes: Sequence[ProgramNode], known: dict[ProgramNode, int]) -> int:
         """The number of a block: its results, its effects in order, and the rest in any order."""
         results = tuple(known[node] for node in nodes if node.op == RESULT)
         effects = tuple(known[node] for node in nodes if node.is_ordered)
@@ -69,7 +71,11 @@ class NodeNumbers:
         return self._table.setdefault(key, len(self._table))
 
     def _number_down(
-        self, nodes: Sequence[Node], known: dict[Node, int], level: int, is_exact: bool
+        self,
+        nodes: Sequence[ProgramNode],
+        known: dict[ProgramNode, int],
+        level: int,
+        is_exact: bool,
     ) -> None:
         """Number nodes after their operands."""
         arguments = 0
@@ -92,7 +98,11 @@ class NodeNumbers:
             known[node] = self._number((node.op, signature, tuple(operands), tuple(regions)))
 
     def _number_up(
-        self, nodes: Sequence[Node], known: dict[Node, int], users: _Users, is_exact: bool
+        self,
+        nodes: Sequence[ProgramNode],
+        known: dict[ProgramNode, int],
+        users: _Users,
+        is_exact: bool,
     ) -> None:
         """Number nodes after their users and their owner."""
         for node in reversed(nodes):
@@ -109,7 +119,7 @@ class NodeNumbers:
                 self._number_up(region[:-1], known, users, is_exact)
 
 
-def _users(nodes: Iterable[Node]) -> _Users:
+def _users(nodes: Iterable[ProgramNode]) -> _Users:
     """The users of each node that are among `nodes`."""
     found: _Users = {}
     for node in nodes:
@@ -118,7 +128,7 @@ def _users(nodes: Iterable[Node]) -> _Users:
     return found
 
 
-_Key = Callable[[Node], Hashable]
+_Key = Callable[[ProgramNode], Hashable]
 """What pairs nodes: two nodes with an equal key. None excludes a node."""
 
 
@@ -134,7 +144,7 @@ class Matching:
 
     def __init__(self, one: Graph, other: Graph) -> None:
         self.one, self.other = one, other
-        self.partner: dict[Node, Node] = {}
+        self.partner: dict[ProgramNode, ProgramNode] = {}
         self.arguments = _paired_arguments(one, other)
         self._numbers = NodeNumbers(one, other, self.arguments)
         down = self._numbers.down
@@ -145,7 +155,7 @@ class Matching:
         )
         self._pair_all()
 
-    def pairs(self) -> Iterable[tuple[Node, Node]]:
+    def pairs(self) -> Iterable[tuple[ProgramNode, ProgramNode]]:
         """Every pair, in the order of `one`."""
         yield self.one.program, self.other.program
         yield from ((n, self.partner[n]) for n in self.one.walk() if n in self.partner)
@@ -188,7 +198,7 @@ class Matching:
 
     def _pair_by(self, key: _Key) -> None:
         """Pair the remaining nodes with equal keys, in order."""
-        waiting: dict[Hashable, deque[Node]] = {}
+        waiting: dict[Hashable, deque[ProgramNode]] = {}
         for node in self._unpaired(self.one):
             if (found := key(node)) is not None:
                 waiting.setdefault(found, deque()).append(node)
@@ -196,10 +206,10 @@ class Matching:
             if queue := waiting.get(key(node)):
                 self._join(queue.popleft(), node)
 
-    def _unpaired(self, graph: Graph) -> list[Node]:
+    def _unpaired(self, graph: Graph) -> list[ProgramNode]:
         return [node for node in graph.walk() if node not in self.partner]
 
-    def _join(self, one: Node, other: Node) -> None:
+    def _join(self, one: ProgramNode, other: ProgramNode) -> None:
         self.partner[one], self.partner[other] = other, one
 
     def _pair_neighbours(self, like: _Key) -> None:
@@ -223,34 +233,34 @@ class Matching:
 # Keys
 
 
-def _whole(node: Node) -> Hashable:
+def _whole(node: ProgramNode) -> Hashable:
     return (node.op, node.types, node.attributes)
 
 
-def _types(node: Node) -> Hashable:
+def _types(node: ProgramNode) -> Hashable:
     return (node.op, node.types)
 
 
-def _attributes(node: Node) -> Hashable:
+def _attributes(node: ProgramNode) -> Hashable:
     return (node.op, node.attributes) if node.operands else None
 
 
-def _name(node: Node) -> Hashable:
+def _name(node: ProgramNode) -> Hashable:
     return node.op if node.operands else None
 
 
-def _line_and_path(node: Node) -> Hashable:
+def _line_and_path(node: ProgramNode) -> Hashable:
     return (node.site.identity, node.path) if node.site and node.path else None
 
 
-def _line(node: Node) -> Hashable:
+def _line(node: ProgramNode) -> Hashable:
     return node.site.identity if node.site else None
 
 
 def _joint(one: _Key, other: _Key) -> _Key:
     """Both keys as one; a node has it if it has both."""
 
-    def key(node: Node) -> Hashable:
+    def key(node: ProgramNode) -> Hashable:
         first = one(node)
         second = None if first is None else other(node)
         return None if second is None else (first, second)
@@ -261,9 +271,9 @@ def _joint(one: _Key, other: _Key) -> _Key:
 # Neighbours
 
 
-def _neighbours(one: Node, other: Node) -> list[tuple[Node, Node]]:
+def _neighbours(one: ProgramNode, other: ProgramNode) -> list[tuple[ProgramNode, ProgramNode]]:
     """The operands of both by position, and the arguments and ends of their regions."""
-    found: list[tuple[Node, Node]] = []
+    found: list[tuple[ProgramNode, ProgramNode]] = []
     if len(one.operands) == len(other.operands):
         pairs = zip(one.operands, other.operands, strict=True)
         found += [(a, b) for (a, _), (b, _) in pairs]
@@ -274,10 +284,12 @@ def _neighbours(one: Node, other: Node) -> list[tuple[Node, Node]]:
 
 
 def _alike_users(
-    users: Iterable[tuple[Node, int, int]], others: Iterable[tuple[Node, int, int]], like: _Key
-) -> list[tuple[Node, Node]]:
+    users: Iterable[tuple[ProgramNode, int, int]],
+    others: Iterable[tuple[ProgramNode, int, int]],
+    like: _Key,
+) -> list[tuple[ProgramNode, ProgramNode]]:
     """The users of both nodes that are alike and read the same operand position."""
-    waiting: dict[Hashable, deque[Node]] = {}
+    waiting: dict[Hashable, deque[ProgramNode]] = {}
     for user, position, _ in users:
         waiting.setdefault((position, like(user)), deque()).append(user)
     found = []
@@ -293,7 +305,7 @@ _NO_NAME = re.compile(r"arg\d+$")  # MLIR's name of an argument without one
 _MAX_ALIGNED = 500  # arguments that are aligned by types, which takes quadratic time
 
 
-def _paired_arguments(one: Graph, other: Graph) -> list[tuple[Node, Node]]:
+def _paired_arguments(one: Graph, other: Graph) -> list[tuple[ProgramNode, ProgramNode]]:
     """Pairs in order; if the numbers differ, aligned by name, or by type without names."""
     if len(one.arguments) == len(other.arguments):
         return list(zip(one.arguments, other.arguments, strict=True))

@@ -22,9 +22,9 @@ from rich.text import Text
 
 from ...display.console import text_console
 from ...errors import UsageError
-from ...files import from_json, read_json
+from ...events.profile_file import read_profile
 from ...source import short_line
-from ...units import show_seconds, text_width
+from ...units import counted, show_seconds, text_width
 
 _GROUPINGS = ("line", "layer", "kernel", "program")
 _PRINTED = {"line": 12, "program": 6, "kernel": 8}
@@ -78,48 +78,6 @@ class ComparedRow:
 
 
 @dataclass(frozen=True)
-class _Line:
-    file: str
-    text: str
-
-
-@dataclass(frozen=True)
-class _Row:
-    name: str
-    detail: str
-    part: str
-    seconds: float
-    step_seconds: tuple[float, float, float] | None
-    line: _Line | None
-
-
-@dataclass(frozen=True)
-class _Step:
-    is_warm_up: bool
-
-
-@dataclass(frozen=True)
-class _Profile:
-    """What is read of the object of `jxc profile --json`."""
-
-    program: str
-    seconds: float
-    warm_up_seconds: float
-    running_seconds: float
-    parts: Mapping[str, float]
-    by: _Groupings
-    steps: tuple[_Step, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Groupings:
-    line: tuple[_Row, ...]
-    layer: tuple[_Row, ...]
-    kernel: tuple[_Row, ...]
-    program: tuple[_Row, ...]
-
-
-@dataclass(frozen=True)
 class ProfileComparison:
     """How two profiles differ.
 
@@ -166,24 +124,12 @@ def compare_profiles(words: Sequence[str]) -> ProfileComparison:
         raise UsageError(
             f"expected two files of `jxc profile --json`, found {len(words)}: {' '.join(words)}"
         )
-    one, other = map(_read, words)
+    one, other = map(read_profile, words)
     is_by_step = all(any(row["step_seconds"] for row in p["by"]["line"]) for p in (one, other))
     rows = {by: list(_compared(one, other, by, is_by_step)) for by in _GROUPINGS}
     for found in rows.values():
         found.sort(key=lambda row: -abs(row.change))
     return ProfileComparison((words[0], words[1]), (one, other), is_by_step, rows)
-
-
-def _read(name: str) -> Mapping[str, Any]:
-    found = read_json(name)
-    try:
-        from_json(_Profile, found)
-    except ValueError as error:
-        raise UsageError(
-            f"expected in {name} the object of `jxc profile --json`: {error}. "
-            "Write it with `jxc profile --json FILE`"
-        ) from None
-    return {"steps": [], **found}
 
 
 def warm_steps(profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -197,7 +143,7 @@ def warm_steps(profile: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _compared(
     one: Mapping[str, Any], other: Mapping[str, Any], by: str, is_by_step: bool
 ) -> Iterator[ComparedRow]:
-    sides = [_Rows(profile, by, is_by_step) for profile in (one, other)]
+    sides = [_RowsByKey(profile, by, is_by_step) for profile in (one, other)]
     if by == "line":
         sides[0].rename(_edited(sides[0].row, sides[1].row))
     least = [_MIN_SHARE * side.whole for side in sides]
@@ -221,7 +167,7 @@ _Seconds = tuple[float, float, float]
 """The seconds, and the limits of their spread."""
 
 
-class _Rows:
+class _RowsByKey:
     """The rows of one grouping by key; those of equal keys are added up."""
 
     def __init__(self, profile: Mapping[str, Any], by: str, is_by_step: bool) -> None:
@@ -291,7 +237,7 @@ def print_profiles(found: ProfileComparison, *, whole: bool) -> None:
 def _print(console: Console, found: ProfileComparison, whole: bool) -> None:
     for letter, name, profile in zip("AB", found.names, found.profiles, strict=True):
         steps = len(warm_steps(profile))
-        note = f", {steps} step{'' if steps == 1 else 's'} without warm-up" if steps else ""
+        note = f", {counted(steps, 'step')} without warm-up" if steps else ""
         text = f"{letter}  {name}: {profile['program']}, {show_seconds(profile['seconds'])}{note}"
         console.print(Text(text, overflow="fold"))
     console.print()
@@ -316,8 +262,9 @@ def _about_spread(found: ProfileComparison) -> str:
             "jax.profiler.StepTraceAnnotation: differences below 2 % are not printed"
         )
     alike = sum(not row.differs for row in found.rows["line"])
-    rows = f"{alike} line{'' if alike == 1 else 's'}"
-    return f"{rows} within the spread of the steps: the quartiles of A and B overlap"
+    return (
+        f"{counted(alike, 'line')} within the spread of the steps: the quartiles of A and B overlap"
+    )
 
 
 def _print_rows(console: Console, rows: Sequence[ComparedRow], title: str, most: int) -> None:

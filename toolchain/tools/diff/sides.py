@@ -19,11 +19,8 @@ _FUNCTION = re.compile(
 )
 
 LOWERING_OPTIONS = {
-    name: f"--{name.removesuffix('_from').replace('_', '-')}"
-    for name in (
-        *("args_from", "static", "transform", "device", "host_devices", "x64"),
-        *("mesh", "in_sharding", "out_sharding", "sharding"),
-    )
+    name: f"--{name.removesuffix('_from')}"
+    for name in ("args_from", "static", "transform", "x64", "mesh", "sharding")
 }
 """Options of `jxc lower` that `jxc diff` has, too, by the name of the parameter."""
 

@@ -1,7 +1,7 @@
 """The equations of a jaxpr, those in loops and branches included.
 
-`equations_of` returns each equation with the number of times it runs, the loops around it and the
-user's line. `origin_of` follows a variable through functions that JAX outlined.
+`traced_equations` yields each equation with the number of times it runs, the loops around it and
+the user's line. `origin_of` follows a variable through functions that JAX outlined.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def innermost(frames: Sequence[Frame], home: str | None) -> SourceLine | None:
     return innermost_user_line((SourceLine(*frame) for frame in frames), home)
 
 
-def equations_of(jaxpr: Any, home: str | None = None) -> Iterator[TracedEquation]:
+def traced_equations(jaxpr: Any, home: str | None = None) -> Iterator[TracedEquation]:
     """Every equation; an equation comes before those that it contains."""
     inner = open_jaxpr(jaxpr)
     for equation in inner.eqns:
@@ -105,7 +105,7 @@ def equations_of(jaxpr: Any, home: str | None = None) -> Iterator[TracedEquation
 
 def _with_inner(outer: TracedEquation) -> Iterator[TracedEquation]:
     yield outer
-    for jaxpr in inner_jaxprs(outer.equation):
+    for jaxpr in open_inner_jaxprs(outer.equation):
         file = outer.name in CALLS and jaxprs.traced_file(jaxpr)
         is_of_library = bool(file and not is_user_file(file, outer.home))
         template = replace(
@@ -128,7 +128,7 @@ def _inside(outer: TracedEquation) -> TracedEquation:
     return replace(outer, loops=loops, iterations=iterations, is_guarded=False)
 
 
-def inner_jaxprs(equation: Any) -> Iterator[Any]:
+def open_inner_jaxprs(equation: Any) -> Iterator[Any]:
     """The open jaxprs that an equation contains."""
     return map(open_jaxpr, jaxprs.inner_jaxprs(equation))
 
@@ -180,7 +180,7 @@ def origin_of(jaxpr: Any, variable: Any, calls: tuple[Any, ...] = ()) -> ValueOr
     maker = def_use_of(jaxpr).makers.get(variable) if is_variable(variable) else None
     if maker is None or maker.primitive.name not in CALLS:
         return ValueOrigin(jaxpr, variable, calls)
-    inner = next(inner_jaxprs(maker))
+    inner = next(open_inner_jaxprs(maker))
     result = inner.outvars[maker.outvars.index(variable)]
     found = origin_of(inner, result, (*calls, maker))
     if is_variable(found.variable) and found.variable in inner.invars:
@@ -203,7 +203,7 @@ def bytes_of(aval: Any) -> int:
 
 def count_equations(jaxpr: Any) -> int:
     """The number of equations, without those that only contain others."""
-    return sum(1 for each in equations_of(jaxpr) if not any(inner_jaxprs(each.equation)))
+    return sum(1 for each in traced_equations(jaxpr) if not any(open_inner_jaxprs(each.equation)))
 
 
 def show_aval(aval: Any) -> str:

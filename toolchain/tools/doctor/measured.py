@@ -8,47 +8,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from ...errors import UsageError
-from ...files import from_json, read_json
 from ...source import SourceLine
 from .finding import Finding
 from .run import DoctorResult
-
-
-@dataclass(frozen=True)
-class _Line:
-    file: str
-    line: int
-    text: str
-
-
-@dataclass(frozen=True)
-class _Row:
-    line: _Line | None
-    seconds: float
-
-
-@dataclass(frozen=True)
-class _Rows:
-    line: tuple[_Row, ...]
-
-
-@dataclass(frozen=True)
-class _Program:
-    name: str
-    runs: int
-
-
-@dataclass(frozen=True)
-class _Profile:
-    """What is read of the object of `jxc profile --json`."""
-
-    by: _Rows
-    programs: tuple[_Program, ...]
-    running_seconds: float
 
 
 class MeasuredLines:
@@ -94,7 +59,7 @@ class MeasuredLines:
         return replace(finding, cost=cost, measured=self._about(seconds), measured_seconds=seconds)
 
     def _about(self, seconds: float | None) -> str:
-        from ...units import show_seconds
+        from ...units import counted, show_seconds
 
         if not self.runs:
             return "the program did not run in the profile"
@@ -103,29 +68,11 @@ class MeasuredLines:
         if not seconds:
             return "the line takes no time when the program runs"
         share = f"{100 * seconds / self.running:.2g}% of the running time" if self.running else ""
-        runs = f"{self.runs} run{'' if self.runs == 1 else 's'}"
-        return f"{show_seconds(seconds)} in {runs}, {share}"
+        return f"{show_seconds(seconds)} in {counted(self.runs, 'run')}, {share}"
 
 
 def _bare(name: str) -> str:
     return name.partition("(")[0]
-
-
-def read_profile(path: str) -> Mapping[str, Any]:
-    """The object of `jxc profile --json` in a file.
-
-    Raises:
-        UsageError: the file cannot be read, or has another object.
-    """
-    found = read_json(path)
-    try:
-        from_json(_Profile, found)
-    except ValueError as error:
-        raise UsageError(
-            f"expected in {path} the object of `jxc profile --json`: {error}. "
-            "Write it with `jxc profile --json FILE`"
-        ) from None
-    return dict(found)
 
 
 def with_profile(result: DoctorResult, profile: Mapping[str, Any]) -> DoctorResult:

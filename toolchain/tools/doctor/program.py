@@ -23,7 +23,7 @@ from ...frontend.constants import CapturedConstant, captured_constants
 from ...hlo.work import Access
 from ...ir import argument_names, functions
 from ...source import SourceLine, definition_line, home_of
-from .jaxpr import TracedEquation, bytes_of, equations_of
+from .jaxpr import TracedEquation, bytes_of, traced_equations
 from .rule_hits import RuleHit, rule_hits
 from .source_code import parameters_of, return_place
 
@@ -113,7 +113,7 @@ class ExaminedProgram:
     @cached_property
     def equations(self) -> tuple[TracedEquation, ...]:
         """Every equation, those in loops and branches included."""
-        return tuple(equations_of(self.jaxpr, self.home))
+        return tuple(traced_equations(self.jaxpr, self.home))
 
     @cached_property
     def constants(self) -> tuple[CapturedConstant, ...]:

@@ -19,6 +19,7 @@ from typing import Any
 from ...backend.lowered import lower
 from ...display.progress import progress
 from ...errors import JxcError, UsageError, did_you_mean
+from ...units import counted
 from .finding import DoctorCheck, Finding
 from .program import ExaminedProgram, program_of
 from .source_code import is_silenced
@@ -64,8 +65,8 @@ class DoctorResult(list[Finding]):
     @property
     def summary(self) -> str:
         """One line: how many findings, by how many checks, and what was left out."""
-        checks = f"{len(self.ran)} check{'s' * (len(self.ran) != 1)}"
-        count = f"{len(self)} finding{'s' * (len(self) != 1)}" if self else "nothing found"
+        checks = counted(len(self.ran), "check")
+        count = counted(len(self), "finding") if self else "nothing found"
         parts = [f"{count} for {self.target} by {checks}"]
         if self.silenced:
             parts.append(f"{len(self.silenced)} silenced")

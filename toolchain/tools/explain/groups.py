@@ -15,6 +15,7 @@ from typing import Any
 
 from ...cost.padding import padding_waste, propose_shapes, propose_sizes
 from ...source import SourceLine
+from ...units import counted
 from .calls import JitCall
 from .compilations import Compilation
 from .reasons import (
@@ -258,7 +259,7 @@ class _Recompilations:
         mask = mask_padding(self.calls[0])
         if len(set(seen)) <= len(sizes):
             return f"Pad {names} to {max(sizes)}, so that one program serves all calls. {mask}"
-        programs = f"{len(sizes)} program{'' if len(sizes) == 1 else 's'}"
+        programs = counted(len(sizes), "program")
         return (
             f"Pad {names} to {_options(sizes)}: {programs} instead of {len(set(seen))}, with "
             f"{padding_waste(seen, sizes):.0%} padding. {mask}"

@@ -13,7 +13,7 @@ from rich.text import Text
 from ...backend.children import ChildProcess
 from ...display.console import text_console
 from ...source import SourceLine, short_line
-from ...units import show_bytes, show_seconds, stated_columns, text_width
+from ...units import counted, show_bytes, show_seconds, stated_columns, text_width
 from .groups import CompilationRow, RecompilationGroup, seconds_by_stage
 from .tracing import FailedTrace, SideEffect
 
@@ -93,8 +93,8 @@ def _print_rows(
         console.print(_table_of(shown, console.width))
     if left := rows[len(shown) :]:
         times, seconds = sum(row.times for row in left), sum(row.total for row in left)
-        programs = f"{times} program{'' if times == 1 else 's'}"
-        lines = f"{len(left)} line{'s' if len(left) > 1 else ''}"
+        programs = counted(times, "program")
+        lines = counted(len(left), "line")
         console.print(f"and {programs} in {lines} not shown, {show_seconds(seconds)} (--all)")
 
 
@@ -104,9 +104,9 @@ def about_children(children: Sequence[ChildProcess], width: int = 80) -> str:
         return ""
     count = sum(sum(each.programs.values()) for each in children)
     seconds = show_seconds(sum(each.seconds for each in children))
-    processes = f"{len(children)} child process{'' if len(children) == 1 else 'es'}"
+    processes = counted(len(children), "child process")
     sentence = (
-        f"{processes} compiled {count} program{'' if count == 1 else 's'} in {seconds}. They are "
+        f"{processes} compiled {counted(count, 'program')} in {seconds}. They are "
         "counted only: run the command of such a process under `jxc explain`, or its work in this "
         "process, to see why it compiled them."
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...errors import UsageError
 from ...files import from_json, read_json
-from ...units import show_seconds
+from ...units import counted, show_seconds
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def read_logs(files: Iterable[str]) -> dict[int, _Log]:
 
 def merged(logs: Mapping[int, _Log]) -> str:
     """What each process compiled, and where they differ, as text."""
-    lines = [f"jxc explain: {len(logs)} process{'' if len(logs) == 1 else 'es'}", ""]
+    lines = [f"jxc explain: {counted(len(logs), 'process')}", ""]
     for number, log in logs.items():
-        count, seconds = _programs(log.compiled), show_seconds(log.seconds)
+        count, seconds = counted(log.compiled, "program"), show_seconds(log.seconds)
         lines.append(f"process {number}: {count} compiled in {seconds}")
     lines += _section("Compiled more often in some processes", _uneven(logs))
     lines += _section("Compiled again", _reasons(logs))
@@ -85,7 +85,8 @@ def _uneven(logs: Mapping[int, _Log]) -> list[str]:
         for row in log.rows:
             times[row.called or "", row.function][number] += row.times
     return [
-        f"{called}: {function}: " + _by_value({n: _programs(count) for n, count in found.items()})
+        f"{called}: {function}: "
+        + _by_value({n: counted(count, "program") for n, count in found.items()})
         for (called, function), found in sorted(times.items())
         if len(set(found.values())) > 1
     ]
@@ -109,10 +110,6 @@ def _by_value(found: Mapping[int, str]) -> str:
     for number, value in found.items():
         having[value].append(number)
     return "; ".join(f"{value} in {_processes(n, len(found))}" for value, n in having.items())
-
-
-def _programs(count: int) -> str:
-    return f"{count} program{'' if count == 1 else 's'}"
 
 
 def _processes(numbers: Sequence[int], count: int) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...pages.stages import StageText
-from .layout import Layout, lay_out
+from .layout import Drawing, lay_out
 
 MAX_NODES = 200
 KINDS = ("stablehlo", "hlo")
@@ -57,7 +57,7 @@ class OpGraph:
             max(48, 8 * max(len(label), len(node.type)) + 16)
             for label, node in zip(labels, self.nodes, strict=True)
         ]
-        layout: Layout = lay_out(widths, self.edges)
+        layout: Drawing = lay_out(widths, self.edges)
         nodes = [
             vars(node) | {"label": label, "x": x, "y": y, "width": width}
             for node, label, (x, y), width in zip(

@@ -19,7 +19,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Layout:
+class Drawing:
     """The center of each node and the points of each edge, in pixels; and the size of the whole."""
 
     centers: list[Point]
@@ -28,7 +28,7 @@ class Layout:
     height: float
 
 
-def lay_out(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Layout:
+def lay_out(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Drawing:
     """Positions for nodes of these widths, and for edges from one node to another."""
     count = len(widths)
     forward = _without_cycles(count, edges)
@@ -55,7 +55,7 @@ def lay_out(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Layout
         [at[i] for i in (chain if chain[0] == edge[0] else chain[::-1])]
         for chain, edge in zip(chains, edges, strict=True)
     ]
-    return Layout(at[:count], paths, round(width, 1), height)
+    return Drawing(at[:count], paths, round(width, 1), height)
 
 
 def _without_cycles(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

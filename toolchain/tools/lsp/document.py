@@ -90,7 +90,7 @@ class ModuleText:
 
 
 @dataclass(frozen=True)
-class Place:
+class DocumentPosition:
     """A position in a document: its module, the offset of that module, the offset within it."""
 
     module: ModuleText
@@ -114,11 +114,11 @@ class Document:
             (start, kept.get(text) or ModuleText(text)) for start, text in split(lines.text)
         ]
 
-    def at(self, line: int, column: int) -> Place:
+    def at(self, line: int, column: int) -> DocumentPosition:
         """What is at a position of the editor."""
         offset = self.lines.offset(line, column)
         base, module = next(each for each in reversed(self.modules) if each[0] <= offset)
-        return Place(module, base, min(offset - base, len(module.text)))
+        return DocumentPosition(module, base, min(offset - base, len(module.text)))
 
     def problems(self) -> Iterator[tuple[int, ModuleText, Problem]]:
         """The problems of all modules, each with its module and the offset of that module."""

@@ -71,28 +71,28 @@ def _shutdown(server: MlirServer, _params: Any) -> None:
 async def _hover(server: MlirServer, params: lsp.HoverParams) -> lsp.Hover | None:
     uri = params.text_document.uri
     await server.parsed(uri)
-    place = server.place(params)
-    found = await asyncio.to_thread(hover, place, server.folders(uri))
+    position = server.position(params)
+    found = await asyncio.to_thread(hover, position, server.folders(uri))
     if found is None:
         return None
     start, end, text = found
-    at = location_of(uri, server.document(uri), place.base, start, end)
+    at = location_of(uri, server.document(uri), position.base, start, end)
     return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text), at.range)
 
 
 async def _definition(server: MlirServer, params: lsp.DefinitionParams) -> list[lsp.Location]:
     """The definition of a name; for an op, the line of Python behind it."""
     uri = params.text_document.uri
-    document, place = server.document(uri), server.place(params)
-    names = await asyncio.to_thread(lambda: place.module.names)
-    if found := names.at(place.offset):
+    document, position = server.document(uri), server.position(params)
+    names = await asyncio.to_thread(lambda: position.module.names)
+    if found := names.at(position.offset):
         made = found.definition
-        return [location_of(uri, document, place.base, made.start, made.end)]
-    statement = names.op_at(place.offset)
+        return [location_of(uri, document, position.base, made.start, made.end)]
+    statement = names.op_at(position.offset)
     if statement is None:
         return []
     await server.parsed(uri)
-    line = python_line(place.module.op_of(statement), server.folders(uri))
+    line = python_line(position.module.op_of(statement), server.folders(uri))
     target = from_fs_path(os.path.abspath(line.file)) if line and line.line else None
     if line is None or target is None:
         return []
@@ -102,14 +102,14 @@ async def _definition(server: MlirServer, params: lsp.DefinitionParams) -> list[
 
 async def _references(server: MlirServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
     uri = params.text_document.uri
-    document, place = server.document(uri), server.place(params)
-    names = await asyncio.to_thread(lambda: place.module.names)
-    found = names.at(place.offset)
+    document, position = server.document(uri), server.position(params)
+    names = await asyncio.to_thread(lambda: position.module.names)
+    found = names.at(position.offset)
     if found is None:
         return []
     made = found.definition
     own = [(made.start, made.end)] if params.context.include_declaration else []
-    return [location_of(uri, document, place.base, *each) for each in [*own, *made.uses]]
+    return [location_of(uri, document, position.base, *each) for each in [*own, *made.uses]]
 
 
 async def _symbols(
@@ -156,20 +156,22 @@ def _symbol(
 async def _completion(server: MlirServer, params: lsp.CompletionParams) -> lsp.CompletionList:
     """The names that the character before the cursor may begin."""
     uri = params.text_document.uri
-    place = server.place(params)
-    names = await asyncio.to_thread(lambda: place.module.names)
-    typed = re.search(r"([%^@#!])[\w$.-]*$", place.module.text[: place.offset].rpartition("\n")[2])
+    position = server.position(params)
+    names = await asyncio.to_thread(lambda: position.module.names)
+    typed = re.search(
+        r"([%^@#!])[\w$.-]*$", position.module.text[: position.offset].rpartition("\n")[2]
+    )
     if typed is None:
         return lsp.CompletionList(False, [])
     sigil = typed[1]
     kind: Any = {"%": "value", "^": "block", "@": "symbol"}.get(sigil, "alias")
-    start, end = place.offset - len(typed[0]), place.offset
-    at = location_of(uri, server.document(uri), place.base, start, end).range
-    found = [each for each in names.visible(place.offset, kind) if each.name.startswith(sigil)]
+    start, end = position.offset - len(typed[0]), position.offset
+    at = location_of(uri, server.document(uri), position.base, start, end).range
+    found = [each for each in names.visible(position.offset, kind) if each.name.startswith(sigil)]
     items = [
         lsp.CompletionItem(
             each.name,
-            detail=", ".join(place.module.types_of(each)) if kind == "value" else None,
+            detail=", ".join(position.module.types_of(each)) if kind == "value" else None,
             kind=lsp.CompletionItemKind.Variable,
             text_edit=lsp.TextEdit(at, each.name),
         )

@@ -6,24 +6,25 @@ import os
 from collections.abc import Iterable
 
 from ...source import SourceLine, innermost_user_line
-from .document import ModuleText, Place
+from ...units import counted
+from .document import DocumentPosition, ModuleText
 from .parsed import ParsedOp
 from .scopes import Definition, Occurrence, Statement
 
 _LONGEST = 400  # characters of a definition; a constant may have megabytes
 
 
-def hover(place: Place, folders: Iterable[str]) -> tuple[int, int, str] | None:
-    """The offsets and the Markdown of what is at a place, or None.
+def hover(position: DocumentPosition, folders: Iterable[str]) -> tuple[int, int, str] | None:
+    """The offsets and the Markdown of what is at a position, or None.
 
     Args:
-        place: where, in a module.
+        position: where, in a module.
         folders: where relative paths of Python files in locations may begin.
     """
-    module = place.module
-    if found := module.names.at(place.offset):
+    module = position.module
+    if found := module.names.at(position.offset):
         return found.start, found.end, "\n\n".join(_of_name(module, found, folders))
-    statement = module.names.op_at(place.offset)
+    statement = module.names.op_at(position.offset)
     if statement and statement.op:
         text = "\n\n".join(_of_op(module, statement, folders))
         return statement.op.start, statement.op.end, text
@@ -32,7 +33,7 @@ def hover(place: Place, folders: Iterable[str]) -> tuple[int, int, str] | None:
 
 def _of_name(module: ModuleText, found: Occurrence, folders: Iterable[str]) -> list[str]:
     definition = found.definition
-    uses = f"{len(definition.uses)} use{'s' * (len(definition.uses) != 1)}"
+    uses = counted(len(definition.uses), "use")
     match definition.kind:
         case "value":
             return [*_of_value(module, definition, found.number, folders), uses]

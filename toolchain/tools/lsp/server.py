@@ -20,7 +20,7 @@ from pygls.uris import to_fs_path
 
 from ...child import Child, ChildLost
 from ...errors import JxcError
-from .document import Document, ModuleText, Place
+from .document import Document, DocumentPosition, ModuleText
 from .parsed import NOT_PARSED, ParsedModule, Position, Problem
 from .text import Lines
 
@@ -140,7 +140,7 @@ class MlirServer(LanguageServer):
             raise JsonRpcException(f"the document {uri} is not open")
         return self._documents[uri]
 
-    def place(self, params: Any) -> Place:
+    def position(self, params: Any) -> DocumentPosition:
         """What is at the position of a request."""
         position = params.position
         return self.document(params.text_document.uri).at(position.line, position.character)

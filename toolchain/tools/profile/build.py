@@ -25,7 +25,7 @@ from ...events.sampler import INTERVAL, Sample
 from ...source import SourceLine
 from .profile import Piece, Profile, ProfiledProgram, ProfiledStep
 from .programs import RecordedProgram
-from .spans import Spans
+from .spans import OwnedSpans
 from .unlabelled import Origin
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
     """
     trace = recorded.trace
     programs = _programs(recorded, device)
-    spans = Spans(recorded.started, recorded.ended)
+    spans = OwnedSpans(recorded.started, recorded.ended)
     runs = Counter(run.program for run in trace.runs)
     counts = _add_kernels(spans, trace, programs)
     for (program, op), count in counts.items():  # a sort is two events: a copy, and the sort
@@ -104,7 +104,7 @@ def _text(proto: bytes | None) -> str:
 
 
 def _add_kernels(
-    spans: Spans, trace: Trace, programs: Mapping[str, RecordedProgram]
+    spans: OwnedSpans, trace: Trace, programs: Mapping[str, RecordedProgram]
 ) -> dict[tuple[str, str], list[float]]:
     """Add the kernels, and the runs around them; returns the count and duration of each kernel."""
     counts: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
@@ -136,12 +136,12 @@ def _add_kernels(
     return counts
 
 
-def _owners(spans: Spans, runs: OpRuns) -> NDArray[np.int64]:
+def _owners(spans: OwnedSpans, runs: OpRuns) -> NDArray[np.int64]:
     """The number of the owner of each key."""
     return np.array([spans.number(("kernel", *key[1:])) for key in runs.keys], dtype=np.int64)
 
 
-def _add_host(spans: Spans, recorded: Recorded) -> None:
+def _add_host(spans: OwnedSpans, recorded: Recorded) -> None:
     base = recorded.trace.started
     times = [sample.time for sample in recorded.samples]
     compiled = sorted(span.start for span in recorded.compiling)
@@ -199,7 +199,7 @@ def _sampled(time: int, times: list[int], samples: Sequence[Sample]) -> SourceLi
 
 
 def _by_step(
-    spans: Spans, recorded: Recorded, steps: Sequence[ProfiledStep]
+    spans: OwnedSpans, recorded: Recorded, steps: Sequence[ProfiledStep]
 ) -> Mapping[object, tuple[float, ...]]:
     """The seconds of each owner in each step that is no warm-up, and before it since the last.
 

@@ -17,9 +17,9 @@ from ...files import write_output
 from ...pages import require_packages, template, ticks
 from ...pages.highlight import python_lines
 from ...source import SourceLine, short_line, short_path
-from ...units import show_seconds
+from ...units import counted, show_seconds
 from .flame import FlameNode, bars_of, flame_of
-from .presentation import about_overhead, about_steps, counted, percent
+from .presentation import about_overhead, about_steps, percent
 from .profile import PARTS, WARM_UP, Grouping, Profile
 from .tracks import ProfileTracks, Track, TrackEvent
 

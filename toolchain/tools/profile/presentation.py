@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...display.console import text_console
-from ...units import show_bytes, show_count, show_seconds, stated_columns, text_width
+from ...units import counted, show_bytes, show_count, show_seconds, stated_columns, text_width
 from .profile import PARTS, WARM_UP, Grouping, Profile, ProfiledStep, ProfileRow
 
 _MAX_ROWS = 12
@@ -81,11 +81,6 @@ def _print_parts(console: Console, profile: Profile) -> None:
     console.print(table)
     if not any(piece.kernel for piece in profile.pieces):
         console.print(Text("no kernel ran on a device while the profiler recorded"))
-
-
-def counted(count: int, noun: str) -> str:
-    """A number and a noun, such as "1 program" or "2 programs"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def about_steps(steps: Sequence[ProfiledStep]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from .programs import KernelCost
 from .unlabelled import Origin
 
 if TYPE_CHECKING:
-    from .spans import Spans
+    from .spans import OwnedSpans
 
 Grouping = Literal["line", "layer", "kernel", "program"]
 
@@ -177,7 +177,7 @@ class Profile:
     device: str = ""
     notes: Sequence[str] = ()
     trace: Trace = field(default_factory=Trace)
-    spans: Spans | None = None
+    spans: OwnedSpans | None = None
     o2: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @property

@@ -7,12 +7,10 @@ program: then the backend exists, without which its devices are not recorded.
 from __future__ import annotations
 
 import contextlib
-import statistics
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import JxcError
@@ -307,35 +305,6 @@ def record_calls(call: Callable[[], object], calls: int, module: Any = None) -> 
     return recorder.finish()
 
 
-def profile_calls(name: str, call: Callable[[], object], calls: int, module: Any = None) -> Profile:
-    """The profile of some calls of a compiled function, whose results are waited for.
-
-    As many calls without recording are timed too: the ratio of the medians is the cost of
-    recording.
-
-    Args:
-        name: of the function.
-        call: a function of no arguments.
-        calls: how many are recorded.
-        module: that the function was lowered to; None if it is not known.
-    """
-    import jax
-
-    def timed() -> float:
-        start = time.perf_counter()
-        jax.block_until_ready(call())
-        return time.perf_counter() - start
-
-    timed()
-    plain = statistics.median(timed() for _ in range(calls))
-    recorder = ProfileRecorder(name, _LONGEST, module)
-    recorder.start_session()
-    recorded = statistics.median(timed() for _ in range(calls))
-    recorder.stop()
-    overhead = max(recorded / plain, 1.0)  # below is noise
-    return replace(recorder.finish(), overhead={name: overhead})
-
-
 def _is_of(program: str, module: Any) -> bool:
     from ...ir.module import module_name
 
@@ -352,6 +321,7 @@ def _device(trace: Trace) -> Device:
     """The device of this machine, or one without rates if it is not known."""
     from ...backend.targets import find_target
     from ...cost.device import Device, device_named
+    from ...frontend import kind_of_platform
 
     unknown = Device("", "", "", 0, 0.0, {}, 0.0, "")
     if not trace.ops:  # there may be no backend either
@@ -361,5 +331,4 @@ def _device(trace: Trace) -> Device:
     platform = jax.default_backend()
     if platform == "cpu":
         return find_target("cpu").device
-    kind = "tpu" if platform == "tpu" else "gpu"
-    return device_named(kind, jax.devices()[0].device_kind) or unknown
+    return device_named(kind_of_platform(platform), jax.devices()[0].device_kind) or unknown

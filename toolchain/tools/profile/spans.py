@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .wall import shares
 
 
-class Spans:
+class OwnedSpans:
     """Spans of time in columns, with their levels and owners; equal owners are one."""
 
     def __init__(self, first: int, last: int) -> None:

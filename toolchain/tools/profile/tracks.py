@@ -17,7 +17,7 @@ import numpy as np
 from ...source import SourceLine
 from .profile import Piece, Profile
 from .programs import KernelCost
-from .spans import Spans
+from .spans import OwnedSpans
 
 MAX_TRACKS = 8
 """The most tracks of kernels for a device; kernels for which none is free are left out."""
@@ -72,7 +72,7 @@ class ProfileTracks:
 
     def __init__(self, profile: Profile) -> None:
         self._profile, self._trace = profile, profile.trace
-        self._spans = profile.spans or Spans(0, 0)
+        self._spans = profile.spans or OwnedSpans(0, 0)
         self.started, self.ended = self._spans.limits
 
     @cached_property
@@ -186,7 +186,7 @@ def _packed(events: Iterable[TrackEvent]) -> tuple[list[list[TrackEvent]], int]:
     return tracks, left_out
 
 
-def _topmost(spans: Spans) -> Iterator[tuple[int, int, int]]:
+def _topmost(spans: OwnedSpans) -> Iterator[tuple[int, int, int]]:
     """Start, end and owner of what is active at the highest level, in order, neighbours merged.
 
     Of several at one level, the last to begin counts.

@@ -49,11 +49,6 @@ class Budgets:
     max_compile_seconds: float | None = None
     forbid: tuple[str, ...] = ()
 
-    @property
-    def forbids_types(self) -> bool:
-        """Whether some element type is forbidden."""
-        return any(word in ELEMENT_TYPES for word in self.forbid)
-
     @classmethod
     def parse(cls, given: Mapping[str, Any], others: Sequence[str] = ()) -> Budgets:
         """Budgets by name, as a test or a command line has them.

@@ -64,14 +64,14 @@ class Report:
         return f"Report({before}{self.optimised!r})"
 
     def __str__(self) -> str:
-        return as_text([self], {}, whole=True)
+        return as_text([self], {})
 
     def _repr_html_(self) -> str:
         from ...display.console import HtmlConsole
         from ...display.fragment import fragment
 
         console = HtmlConsole()
-        _print(console, [self], {}, whole=True, rows=2 * ROWS)
+        _print(console, [self], {}, rows=2 * ROWS)
         return fragment("jxc.report", (self.target.name,), console.parts)
 
     def as_json(self) -> dict[str, Any]:
@@ -103,7 +103,6 @@ def report(
     assume: str | Sequence[str] = (),
     with_plain: bool = True,
     xla_options: Mapping[str, Any] | None = None,
-    hlo_pass: str | None = None,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
 ) -> Report:
@@ -121,7 +120,6 @@ def report(
         assume: promises such as "no-nans".
         with_plain: whether to compile it without the passes too.
         xla_options: XLA's options by name.
-        hlo_pass: "file.py:fn", a pass on HLO, run with ours.
         progress: called with a description of each step; by default, a terminal or a notebook
             shows it if it takes long.
 
@@ -149,8 +147,7 @@ def report(
     with contextlib.ExitStack() as stack:
         tell = progress or stack.enter_context(line_of_progress(f"lowering for {hardware.name}"))
         options = dict(xla_options or {})
-        settings = (pipeline, assume, with_plain, options, hlo_pass)
-        return _report(lowered, hardware, *settings, tell)
+        return _report(lowered, hardware, pipeline, assume, with_plain, options, tell)
 
 
 def _report(
@@ -160,7 +157,6 @@ def _report(
     assume: str | Sequence[str],
     with_plain: bool,
     options: Mapping[str, Any],
-    hlo_pass: str | None,
     progress: Callable[[str], None],
 ) -> Report:
     plain, mesh = lowered, lowered.mesh
@@ -178,11 +174,11 @@ def _report(
         progress(f"compiling for {hardware.name}, without passes")
         before = compile_module(plain.module, hardware, options, mesh)
     modules = (each.module for each in (plain, optimised))
-    if before and not hlo_pass and len(set(map(write_bytecode, modules))) == 1:
+    if before and len(set(map(write_bytecode, modules))) == 1:
         after = before
     else:
         progress(f"compiling for {hardware.name}")
-        after = compile_module(optimised.module, hardware, options, mesh, hlo_pass)
+        after = compile_module(optimised.module, hardware, options, mesh)
     rules = optimised.report.hits if optimised.report else {}
     return Report(hardware, before, after, rules, seconds, plain.module)
 
@@ -193,8 +189,6 @@ def _report(
 def as_text(
     reports: Sequence[Report],
     findings: Mapping[str, Sequence[object]],
-    *,
-    whole: bool,
     rows: int | None = ROWS,
 ) -> str:
     """The numbers of every target as columns, the sections of each, and its findings.
@@ -202,14 +196,13 @@ def as_text(
     Args:
         reports: one for each target.
         findings: by target, why it is not accepted.
-        whole: whether the sections of each target follow.
         rows: how many rows of a section are printed; None for all.
     """
     from ...display.console import text_console  # imports rich, to print only
 
     console = text_console(text_width(120), soft_wrap=False)
     with console.capture() as captured:
-        _print(console, reports, findings, whole=whole, rows=rows)
+        _print(console, reports, findings, rows)
     lines = captured.get().splitlines()
     return "\n".join(line.rstrip() for line in lines)  # tables are padded to their width
 
@@ -218,8 +211,6 @@ def _print(
     console: Console,
     reports: Sequence[Report],
     findings: Mapping[str, Sequence[object]],
-    *,
-    whole: bool,
     rows: int | None,
 ) -> None:
     """Print what `as_text` returns."""
@@ -236,7 +227,7 @@ def _print(
             if any(cells):
                 table.add_row(label, *(Text(*c) if isinstance(c, tuple) else c for c in cells))
         console.print(table)
-    for each in reports if whole else ():
+    for each in reports:
         if isinstance(each.optimised, Compiled):
             print_sections(console, each.optimised, rows)
     for each in reports:

@@ -1,4 +1,4 @@
-"""The sections of a report on one target: buffers, kernels, values between kernels, collectives.
+"""The sections of a report on one target: buffers, kernels, collectives.
 
 Each section is a table with the largest rows first. Rows that differ only in an index, such as the
 layers of a network, are added up to one.
@@ -60,7 +60,7 @@ def print_sections(console: Console, compiled: Compiled, most: int | None) -> No
         most: how many rows of a section are printed; None for all.
     """
     console.print(Text(f"\n{compiled.build.target.name}", style="bold underline"))
-    for make in (_buffers, _kernels, _neighbours, _collectives, _replicated):
+    for make in (_buffers, _kernels, _collectives, _replicated):
         _print_section(console, make(compiled), most)
     for note in _notes(compiled):
         console.print(Text(note))
@@ -204,26 +204,6 @@ def _first(texts: Sequence[str], most: int) -> str:
     return " ".join(texts[:most]) + more
 
 
-def _neighbours(compiled: Compiled) -> _Section:
-    return _Section(
-        "values between kernels, through memory",
-        {"bytes": show_bytes, "n": _count},
-        ("from", "to", "because"),
-        (
-            (
-                (each.bytes, 1),
-                (
-                    _origin(each.producer_line, each.producer_op, each.producer),
-                    _origin(each.consumer_line, each.consumer_op, each.consumer),
-                    each.reason,
-                ),
-            )
-            for each in compiled.neighbours
-            if not each.on_chip
-        ),
-    )
-
-
 def _origin(place: SourceLine | None, op_name: str, name: str) -> str:
     """The line and the scope of a kernel; its name if the line is not known."""
     return _in_scope(short_line(place), scope_of(op_name)) if place else _in_scope("", name)
@@ -270,13 +250,7 @@ def _replicated(compiled: Compiled) -> _Section:
 
 
 def _notes(compiled: Compiled) -> Iterator[str]:
-    passes = sum(kernel.passes * kernel.times for kernel in compiled.kernels)
-    apart = sum(kernel.unfused_bytes * kernel.times for kernel in compiled.kernels)
     totals = compiled.totals
-    yield (
-        f"without fusion: {passes:.0f} reads and writes of memory, {show_bytes(apart)}; "
-        f"with it: {totals.launches:.0f}, {show_bytes(totals.bytes_in + totals.bytes_out)}"
-    )
     if compiled.estimated_seconds is not None:
         yield (
             f"`bound by` is empty where the estimate is more than {_FAR} times the roofline, which "
@@ -314,7 +288,7 @@ def _advice_on_splitting(compiled: Compiled) -> Iterator[str]:
     saved = sum(each.bytes - each.bytes // split.parts for each, split in compiled.splittable)
     name = _INDEX.sub("[*]", first.name)
     yield (
-        f"{show_bytes(saved)} of each device hold arguments that could be split: --in-sharding "
+        f"{show_bytes(saved)} of each device hold arguments that could be split: --sharding "
         f'"{name}={split}" ...{_cost_of_gathering(compiled)}'
     )
 

@@ -1,6 +1,6 @@
 """The candidates of O3: pipelines, and XLA options that keep results.
 
-To add options, add a row to `ALTERNATIVES`. A candidate whose module and options are those of an
+To add options, add a row to `KNOBS`. A candidate whose module and options are those of an
 earlier candidate is not compiled again, so a pass that does not apply costs nothing but its own
 time.
 """
@@ -34,7 +34,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Alternative:
+class Knob:
     """XLA options or passes that are tried on the best pipelines of some targets.
 
     Attributes:
@@ -56,12 +56,10 @@ class Alternative:
         return Candidate(f"{base.name} with {self.name}", pipeline, options)
 
 
-ALTERNATIVES: tuple[Alternative, ...] = (
-    Alternative("multi-output fusion", {"xla_cpu_use_multi_output_fusion": True}, ("cpu",)),
-    Alternative(
-        "serial kernels", {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}, ("cpu",)
-    ),
-    Alternative("kernels", {}, ("gpu", "tpu"), passes="kernels"),
+KNOBS: tuple[Knob, ...] = (
+    Knob("multi-output fusion", {"xla_cpu_use_multi_output_fusion": True}, ("cpu",)),
+    Knob("serial kernels", {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}, ("cpu",)),
+    Knob("kernels", {}, ("gpu", "tpu"), passes="kernels"),
 )
 """XLA options and passes that keep results, up to rounding, and are faster on some programs and
 slower on others. The pass `kernels`: benchmarks/KERNELS.md. Times as fast as O2 on two cores, in
@@ -90,9 +88,9 @@ A check of the maps of fused indices fails in the attention of a graph network (
 """
 
 
-def alternatives(target: str) -> list[Alternative]:
-    """The rows of `ALTERNATIVES` for a target: "cpu", "gpu" or "tpu"."""
-    return [each for each in ALTERNATIVES if target in each.targets]
+def knobs(target: str) -> list[Knob]:
+    """The rows of `KNOBS` for a target: "cpu", "gpu" or "tpu"."""
+    return [each for each in KNOBS if target in each.targets]
 
 
 WORKAROUNDS = "workarounds"

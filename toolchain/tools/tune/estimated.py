@@ -9,7 +9,7 @@ from time import perf_counter
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import NotTuned, TuneSettings, budget_seconds
-from ...backend.verdicts import DEFAULT, Verdict, find_verdict, keep_verdict, key_of
+from ...backend.verdicts import DEFAULT, TuneVerdict, find_verdict, keep_verdict, key_of
 from ...compiled.program import Compiled, compile_module
 from ...errors import MissingTargetError
 from ...pipeline import PipelineReport
@@ -18,7 +18,7 @@ from .candidates import (
     BASES,
     PLAIN,
     Candidate,
-    alternatives,
+    knobs,
     rules_by_family,
     smaller_pipelines,
     without,
@@ -32,7 +32,7 @@ def rank(
     target: Target,
     assume: tuple[str, ...] = (),
     settings: TuneSettings | None = None,
-) -> Verdict:
+) -> TuneVerdict:
     """The verdict for a program on hardware that is not here; stored, and read from the store.
 
     Args:
@@ -54,13 +54,13 @@ def rank(
     ranker.try_all(BASES)
     ranker.try_all(smaller_pipelines(ranker.report))
     ranker.try_all(ranker.combinations())
-    ranker.try_all(each.on(BASES[-1]) for each in alternatives(target.kind) if each.passes)
+    ranker.try_all(each.on(BASES[-1]) for each in knobs(target.kind) if each.passes)
     if not ranker.seconds:
         raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")
     ranker.explain_no_time()
     choice = choose_by_estimate(ranker.seconds)
     chosen = ranker.candidates[choice.name]
-    verdict = Verdict(
+    verdict = TuneVerdict(
         plain.name,
         target.name,
         chosen.name,

@@ -12,7 +12,7 @@ from ...backend import hook, registered
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import NotTuned, TuneSettings, tuning
-from ...backend.verdicts import TUNED, Verdict, find_verdict, key_of, local_device
+from ...backend.verdicts import TUNED, TuneVerdict, find_verdict, key_of, local_device
 from ...check.fill import fill
 from ...ir import clone_module
 from ...rewrite import promises
@@ -28,7 +28,7 @@ def verdict_for(
     kwargs: dict[str, Any] | None = None,
     assume: tuple[str, ...] = (),
     settings: TuneSettings | None = None,
-) -> Verdict:
+) -> TuneVerdict:
     """The stored verdict for a program on a target, or one found now.
 
     Args:
@@ -58,7 +58,7 @@ def tune_here(
     kwargs: dict[str, Any],
     assume: tuple[str, ...] = (),
     settings: TuneSettings = _AGAIN,
-) -> Verdict:
+) -> TuneVerdict:
     """Tune a program on the device that it was lowered for, and store the verdict.
 
     Args:
@@ -70,7 +70,7 @@ def tune_here(
     Raises:
         NotTuned: it must not be run several times, or there is not enough time or memory.
     """
-    done: list[Verdict | str] = []
+    done: list[TuneVerdict | str] = []
     name = hook.context_value(TUNED, strict=True, assume=assume)
     module = clone_module(lowered.module)
     with module.context:

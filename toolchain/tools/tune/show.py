@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from textwrap import wrap
 
-from ...backend.verdicts import DEFAULT, Verdict
-from ...units import show_bytes, show_seconds
+from ...backend.verdicts import DEFAULT, TuneVerdict
+from ...units import counted, show_bytes, show_seconds
 from .candidates import PLAIN
 
 
-def as_table(verdict: Verdict) -> str:
+def as_table(verdict: TuneVerdict) -> str:
     """The candidates of a verdict, the fastest first, and why others were not chosen."""
     unit = "estimate" if verdict.estimated else "median"
     rows: list[tuple[str, ...]] = [("candidate", unit, "plain/it", "O2/it", "")]
@@ -38,7 +38,7 @@ def _reasons(what: str, reasons: Mapping[str, str]) -> list[str]:
 _COLUMNS = ("program", "device", "candidate", "plain/it", "O2/it", "date", "size")
 
 
-def as_list(found: Iterable[tuple[str, Verdict, int]]) -> str:
+def as_list(found: Iterable[tuple[str, TuneVerdict, int]]) -> str:
     """One line for each stored verdict, and a last line with their number and size."""
     rows: list[tuple[str, ...]] = [_COLUMNS]
     sizes = []
@@ -51,7 +51,7 @@ def as_list(found: Iterable[tuple[str, Verdict, int]]) -> str:
         )
     if not sizes:
         return "no verdicts"
-    count = f"{len(sizes)} verdict{'s' * (len(sizes) != 1)}, {show_bytes(sum(sizes))}"
+    count = f"{counted(len(sizes), 'verdict')}, {show_bytes(sum(sizes))}"
     return "\n".join([*_aligned(rows), count])
 
 

@@ -29,7 +29,7 @@ from ...backend.targets import find_target
 from ...backend.targets.build import build
 from ...backend.timing import time_ratio
 from ...backend.tuning import FirstCall, NotTuned
-from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
+from ...backend.verdicts import DEFAULT, TuneVerdict, keep_verdict
 from ...check.deviation import DRAWS, deviation_of, moved_leaf, numbers_of
 from ...ir import clone_module
 from ...pipeline import PipelineReport
@@ -41,7 +41,7 @@ from .candidates import (
     BASES,
     PLAIN,
     Candidate,
-    alternatives,
+    knobs,
     rules_by_family,
     smaller_pipelines,
     without,
@@ -87,7 +87,7 @@ class _Timed:
 
 T = TypeVar("T")
 
-Tuned = tuple[Any, Verdict, PipelineReport, ir.Module]
+Tuned = tuple[Any, TuneVerdict, PipelineReport, ir.Module]
 
 
 def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
@@ -101,7 +101,7 @@ def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
         NotTuned: there is not enough time or memory.
     """
     start = perf_counter()
-    if not call.report.hits and not alternatives(call.context.target):
+    if not call.report.hits and not knobs(call.context.target):
         raise NotTuned("no rule applies to it")
     if (least := _RUNS_NEEDED * first_seconds + call.compile_seconds) > call.seconds:
         raise NotTuned(
@@ -111,7 +111,7 @@ def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
     with tuning_progress(call.name, call.plan.settings.tell) as tell:
         tuner = _Tuner(call, first_seconds, start + call.seconds, tell)
         chosen = tuner.run()
-    verdict = Verdict(
+    verdict = TuneVerdict(
         call.name,
         call.plan.device,
         chosen.candidate.name,
@@ -150,7 +150,7 @@ class _Tuner(Trials):
         self._moved: list[list[np.ndarray]] = []  # the same on arguments one ulp away
         self._compile_seconds = call.compile_seconds
         self._limit = max(COMPILE_TIMES * call.compile_seconds, LIMITS[0])
-        self._alternatives = alternatives(call.context.target)
+        self._knobs = knobs(call.context.target)
 
     @property
     def base(self) -> _Timed | None:
@@ -289,14 +289,14 @@ class _Tuner(Trials):
         if not pipelines:
             return
         best = min(pipelines, key=lambda each: each.quick).candidate
-        for alternative in self._alternatives:
+        for knob in self._knobs:
             gains = [
                 each.quick / self.timed[name].quick
                 for each in pipelines
-                if (name := alternative.on(each.candidate).name) in self.timed
+                if (name := knob.on(each.candidate).name) in self.timed
             ]
             if not gains or max(gains) > _HELPS:
-                yield alternative.on(best)
+                yield knob.on(best)
 
     # Rounds
 

@@ -18,8 +18,8 @@ from ..jaxpr import (
     DefUse,
     TracedEquation,
     def_use_of,
-    inner_jaxprs,
     is_variable,
+    open_inner_jaxprs,
     open_jaxpr,
     place_of,
     show_aval,
@@ -68,7 +68,7 @@ def _begins_double(each: TracedEquation) -> bool:
 
     An f64 constant begins where it is used.
     """
-    if any(inner_jaxprs(each.equation)):
+    if any(open_inner_jaxprs(each.equation)):
         return False
     operands = filter(is_variable, each.equation.invars)
     if any(_is_double(operand.aval) for operand in operands):

@@ -13,7 +13,7 @@ from typing import Any
 from ....ir import functions
 from ....units import show_bytes, show_seconds
 from ..finding import Finding, FindingCost, check, compiled_check
-from ..jaxpr import def_use_of, inner_jaxprs, is_variable, open_jaxpr, origin_of
+from ..jaxpr import def_use_of, is_variable, open_inner_jaxprs, open_jaxpr, origin_of
 from ..program import ExaminedProgram
 from ..source_code import parameters_of, returned_names
 from ..thresholds import MIN_BYTES
@@ -165,7 +165,7 @@ def _is_update_of(program: ExaminedProgram, argument: int, result: int) -> bool:
     for call in origin.calls:  # the argument's name in the function that makes the result
         if source not in call.invars:
             return False
-        source = next(inner_jaxprs(call)).invars[call.invars.index(source)]
+        source = next(open_inner_jaxprs(call)).invars[call.invars.index(source)]
     return _is_made_of(makers, variable, source)
 
 
@@ -227,7 +227,7 @@ def replicated_argument(program: ExaminedProgram) -> Iterator[Finding]:
         program.defined,
         f"{_names([each.name for each, _ in found])}{'' if is_one else ': each'} is whole on each "
         f"of {first.devices} devices",
-        f'Split it, as --in-sharding "{first.name}={split}" does; XLA gathers it where it is used'
+        f'Split it, as --sharding "{first.name}={split}" does; XLA gathers it where it is used'
         f"{gathered}.",
         FindingCost(bytes=saved, how=f"of {show_bytes(compiled.memory.peak)} on each device"),
     )

@@ -21,7 +21,7 @@ from ....frontend.jaxprs import frames_of
 from ....ir.repetitions import longest_true
 from ....source import SourceLine, is_user_file
 from ..finding import Finding, FindingCost, check
-from ..jaxpr import count_equations, inner_jaxprs, is_variable, library_line, open_jaxpr
+from ..jaxpr import count_equations, is_variable, library_line, open_inner_jaxprs, open_jaxpr
 from ..program import ExaminedProgram
 from ..source_code import loop_around
 
@@ -163,7 +163,7 @@ def _repeats_in(jaxpr: Any, number: Callable[[str], int]) -> Iterator[Repeats]:
                 covered.update(range(start, end))
                 yield found
     for position, equation in enumerate(equations):
-        for inner in inner_jaxprs(equation) if position not in covered else ():
+        for inner in open_inner_jaxprs(equation) if position not in covered else ():
             yield from _repeats_in(inner, number)
 
 
@@ -260,5 +260,5 @@ def _of_jaxpr(jaxpr: Any) -> str:
 
 
 def _weight(equation: Any) -> int:
-    inner = list(inner_jaxprs(equation))
+    inner = list(open_inner_jaxprs(equation))
     return sum(map(count_equations, inner)) if inner else 1

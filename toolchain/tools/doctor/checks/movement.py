@@ -137,14 +137,14 @@ def _by_line(
 def _outputs(program: ExaminedProgram) -> set[Instruction]:
     """The kernels that write results of the program, directly or through copies."""
     flow = Dataflow(program.compiled.module)
-    pending = [producer for producer, _ in flow.outputs()]
+    pending = list(flow.outputs())
     found: set[Instruction] = set()
     while pending:
         each = pending.pop()
         if each not in found:
             found.add(each)
             if all(op.opcode in ("copy", "transpose") for op in counted_ops(each)):
-                pending += [s.producer for value in each.operands for s in flow.sources(value)]
+                pending += [source for value in each.operands for source in flow.sources(value)]
     return found
 
 

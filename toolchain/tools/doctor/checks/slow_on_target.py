@@ -21,6 +21,7 @@ from ....backend.timing import interleave
 from ....compiled.program import Compiled, compile_lowered
 from ....errors import JxcError
 from ....source import SourceLine
+from ....units import counted
 from ..finding import Finding, FindingCost, compiled_check
 from ..program import ExaminedProgram
 from ..thresholds import MIN_WIDENED_BYTES
@@ -170,10 +171,9 @@ def _doubles(program: ExaminedProgram) -> Iterator[Finding]:
     rate = "is emulated in software: several ops for each"
     if "f64" in peaks:
         rate = f"runs at {peaks['f64'] / peaks['f32']:.2g} times the rate of f32"
-    lines = f"{len(sizes)} line{'s' * (len(sizes) != 1)}"
     yield Finding(
         sizes.most_common(1)[0][0],
         f"f64 on {program.target.name} {rate}",
         "Compute in f32, or in pairs of f32 where precision matters; leave jax_enable_x64 off.",
-        FindingCost(bytes=sizes.total(), how=f"of f64 values on {lines}"),
+        FindingCost(bytes=sizes.total(), how=f"of f64 values on {counted(len(sizes), 'line')}"),
     )

@@ -18,7 +18,7 @@ from ..display.syntax import RULES
 from ..distribution import pip_install
 from ..errors import MissingTargetError
 from ..files import write_output
-from ..units import show_bytes, show_count, show_seconds
+from ..units import counted, show_bytes, show_count, show_seconds
 from .highlight import short_name, sources_as_json
 from .links import PythonFiles
 from .payload import describe_programs, pack
@@ -65,9 +65,8 @@ class PackedTexts:
         if not self.omitted:
             return ()
         shown = ", ".join(self.omitted[:5]) + (", \u2026" if len(self.omitted) > 5 else "")
-        count = len(self.omitted)
         return (
-            f"The texts of {count} program{'s' if count > 1 else ''} are left out to keep the page "
+            f"The texts of {counted(len(self.omitted), 'program')} are left out to keep the page "
             f"small: {shown}. Those that took the most time are included.",
         )
 

@@ -1,0 +1,28 @@
+"""Devices by the names that JAX gives them."""
+
+import pytest
+
+from jxc.cost.device import device_named
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "device"),
+    [
+        ("gpu", "NVIDIA L4", "l4"),
+        ("gpu", "NVIDIA L40S", None),
+        ("gpu", "NVIDIA H100 80GB HBM3", "h100"),
+        ("gpu", "NVIDIA H100 PCIe", "h100"),
+        ("gpu", "NVIDIA A100-SXM4-40GB", "a100"),
+        ("gpu", "Tesla V100-SXM2-16GB", "v100"),
+        ("tpu", "TPU v5 lite", "v5e"),
+        ("tpu", "TPU v5e", "v5e"),
+        ("tpu", "TPU v5", "v5p"),
+        ("tpu", "TPU v5p", "v5p"),
+        ("tpu", "TPU v6 lite", "v6e"),
+        ("tpu", "TPU7x", "tpu7x"),
+        ("cpu", "cpu", None),
+    ],
+)
+def test_device_is_found_by_the_whole_words_of_its_name(kind, name, device):
+    found = device_named(kind, name)
+    assert (found and found.name) == device
