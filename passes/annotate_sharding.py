@@ -149,7 +149,6 @@ class _MainValue:
     """
 
     key: str
-    index: int
     name: str
     type: ir.Type
     own: dict[str, ir.Attribute]
@@ -170,9 +169,8 @@ _ARGUMENT, _RESULT = "arg_attrs", "res_attrs"
 def _arguments(main: ir.OpView) -> Iterator[_MainValue]:
     block = main.regions[0].blocks[0]
     attributes = _own(main, _ARGUMENT, len(block.arguments))
-    arguments = zip(block.arguments, argument_names(main), attributes, strict=True)
-    for index, (value, name, own) in enumerate(arguments):
-        yield _MainValue(_ARGUMENT, index, name, value.type, own)
+    for value, name, own in zip(block.arguments, argument_names(main), attributes, strict=True):
+        yield _MainValue(_ARGUMENT, name, value.type, own)
 
 
 def _results(main: ir.OpView) -> Iterator[_MainValue]:
@@ -180,7 +178,7 @@ def _results(main: ir.OpView) -> Iterator[_MainValue]:
     for index, (each, own) in enumerate(zip(types, _own(main, _RESULT, len(types)), strict=True)):
         info = own.get("jax.result_info")
         name = f"result[{index}]" if info is None else ir.StringAttr(info).value
-        yield _MainValue(_RESULT, index, name, each, own)
+        yield _MainValue(_RESULT, name, each, own)
 
 
 def _own(main: ir.OpView, key: str, count: int) -> list[dict[str, ir.Attribute]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -81,7 +80,7 @@ def drop_arguments(block: ir.Block, instead: Mapping[int, ir.Value | None]) -> N
         argument, other = block.arguments[index], instead[index]
         if other is None and is_used(argument):
             with ir.InsertionPoint.at_block_begin(block):
-                other = placeholder(argument.type)
+                other = build.constant(0, argument)
         if other is not None:
             argument.replace_all_uses_with(other)
         block.erase_argument(index)
@@ -112,13 +111,6 @@ def inline_block(op: ir.OpView, region: int, arguments: Sequence[ir.Value] = ())
     return values
 
 
-def placeholder(kind: ir.Type) -> ir.Value:
-    """Zeros, for a value that has no uses; see `has_placeholder`."""
-    dtype = numpy_dtype(ir.RankedTensorType(kind).element_type)
-    assert dtype is not None
-    return build.dense(np.zeros((), dtype), kind)
-
-
 def has_placeholder(value: ir.Value) -> bool:
     """Whether a constant can have the type of `value`: tokens and dynamic shapes have none."""
     if not isinstance(value.type, ir.RankedTensorType):
@@ -131,6 +123,6 @@ def has_placeholder(value: ir.Value) -> bool:
 def with_placeholders(op: ir.OpView, known: Mapping[int, ir.Value]) -> list[ir.Value]:
     """A value for each result of `op`: those in `known` by index, zeros for the unused others."""
     return [
-        known[index] if index in known else placeholder(result.type)
+        known[index] if index in known else build.constant(0, result)
         for index, result in enumerate(op.results)
     ]

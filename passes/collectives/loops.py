@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.ir import build
 from jxc.ir.module import has_regions, is_pure
 from jxc.ir.values import is_splat, is_used
 from jxc.rewrite import PassContext, reassociates, rule
 from jxc.rewrite.annotations import has_annotation
 
-from .._shared.region import copy_regions, has_placeholder, placeholder
+from .._shared.region import copy_regions, has_placeholder
 from ..loops.copies import counterparts, erase_unused
 from ..loops.counted import CountedLoop
 from ..loops.cuts import output_of
@@ -35,7 +36,7 @@ def all_reduce_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
     found = {carry: sums for carry in range(len(loop.ends)) if (sums := _accumulated(loop, carry))}
     if not found:
         return None
-    starts = {carry: placeholder(loop.op.results[carry].type) for carry in found}
+    starts = {carry: build.constant(0, loop.op.results[carry]) for carry in found}
     results = _locally(loop, [each for sums in found.values() for each in sums], starts)
     for carry, sums in found.items():
         total = all_reduce(results[carry], sums[0].op)

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
+from jxc.ir.values import element_type, is_before, is_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_converted_boolean, with_shape
@@ -115,7 +115,7 @@ def _total(
     total = found if is_there is None else hlo.select(is_there, found, zero)
     least = _extreme(x, dim, hlo.minimum)
     greatest = shifted.maximum.results[0]
-    if not _is_before(shifted.maximum, op):
+    if not is_before(shifted.maximum, op):
         greatest = _extreme(x, dim, hlo.maximum)
     if is_selected:  # never true, but compilers cannot prove that
         zero = build.convert(build.compare("GT", least, greatest), element_type(x))
@@ -127,13 +127,6 @@ def _total(
 def _extreme(x: ir.Value, dim: int, choose: Callable[..., ir.Value]) -> ir.Value:
     first = float("inf" if choose is hlo.minimum else "-inf")
     return build.reduce(x, build.scalar(first, element_type(x)), [dim], choose)
-
-
-def _is_before(op: ir.OpView, other: ir.OpView) -> bool:
-    """Whether the results of `op` can be read where `other` is."""
-    if op.operation.block != other.operation.block:
-        return False
-    return bool(op.operation.is_before_in_block(other.operation))
 
 
 def _read(x: ir.Value, index: ir.Value, dim: int) -> ir.Value:

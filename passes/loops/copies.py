@@ -15,7 +15,8 @@ from jxc.ir.materialize import materialize
 from jxc.ir.module import terminator
 from jxc.ir.values import element_type, is_used, shape_of
 
-from .._shared.region import copy_regions, drop_arguments, has_effects, placeholder
+from .._shared.elementwise import with_shape
+from .._shared.region import copy_regions, drop_arguments, has_effects
 from .counted import CountedLoop
 
 
@@ -65,10 +66,7 @@ def writing(
         The results for the other carried values, by number, and the rows of each of `values`.
     """
     kept = [index for index in range(len(loop.ends)) if index not in left]
-    stacks = [
-        placeholder(ir.RankedTensorType.get([loop.trips, *shape_of(each)], element_type(each)))
-        for each in values
-    ]
+    stacks = [build.constant(0, with_shape(each, [loop.trips, *shape_of(each)])) for each in values]
     given = [*(loop.op.operand[index] for index in kept), *stacks]
     made = hlo.WhileOp([each.type for each in given], given)
     copy_regions(loop.op, made)

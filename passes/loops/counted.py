@@ -57,13 +57,12 @@ class Row:
         tensor: from outside of the loop, or the carried tensor that is written.
         dim: the dimension of extent 1 in the row.
         index: the position along it.
-        at: the value of the body that is the position.
+
     """
 
     tensor: ir.Value
     dim: int
     index: Index
-    at: ir.Value
 
 
 class CountedLoop:
@@ -218,7 +217,7 @@ class CountedLoop:
         least, most = index.bounds(self.trips)
         if least < 0 or most >= whole[dim]:
             return None  # the start would be clamped
-        return Row(tensor, dim, index, starts[dim])
+        return Row(tensor, dim, index)
 
     def is_tested(self, carry: int) -> bool:
         """Whether the condition of the loop reads a carried value."""

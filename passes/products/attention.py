@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_splat, shape_of, splat_attr, users
+from jxc.ir.values import element_type, is_before, is_splat, shape_of, splat_attr, users
 from jxc.rewrite import reassociates, rule
 
 from .._shared.dot import OperandDims, sides_of
@@ -100,7 +100,7 @@ def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
             of_result = _labels_of_result(attention, v, labels, keys)
             if of_result is None or of_result.values != of_matrix.values:
                 continue
-            if _is_before(attention.op, op):
+            if is_before(attention.op, op):
                 given = found.matrix.operands[1 - side]
                 aligned = [
                     _aligned(given, of_matrix.given),
@@ -108,13 +108,6 @@ def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
                 ]
                 return _sum_over_features(op, aligned, [*found.scales, *attention.scales])
     return None
-
-
-def _is_before(first: ir.OpView, second: ir.OpView) -> bool:
-    """Whether both are in one block, in this order."""
-    if first.operation.block != second.operation.block:
-        return False
-    return bool(first.operation.is_before_in_block(second.operation))
 
 
 def _labels(shape: Sequence[int]) -> list[int | None]:

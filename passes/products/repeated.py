@@ -21,16 +21,14 @@ from .._shared.elementwise import numeric_shape
 
 
 class _Repeated(NamedTuple):
-    """A value in which each element along a dimension stands several times in a row.
+    """A value in which each element along a dimension is repeated several times in a row.
 
     Attributes:
         x: the value with each element once.
-        dim: that dimension, of both.
         times: how many times.
     """
 
     x: ir.Value
-    dim: int
     times: int
 
 
@@ -68,7 +66,7 @@ def _repeated(value: ir.Value, dim: int) -> _Repeated | None:
             is_in_order = kept == sorted(kept) and own == [shape[each] for each in kept]
             is_constant = prod(own) == prod(shape_of(x))
             is_one = is_in_order and is_constant and prod(own) == prod(single)
-            return _Repeated(build.reshape(x, single), dim, shape[dim]) if is_one else None
+            return _Repeated(build.reshape(x, single), shape[dim]) if is_one else None
         case hlo.ReshapeOp(operand=wide):
             match wide.owner:
                 case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
@@ -77,7 +75,7 @@ def _repeated(value: ir.Value, dim: int) -> _Repeated | None:
                     if list(dims) != kept or shape_of(x) != tuple(split[each] for each in kept):
                         return None
                     merged = (*split[:dim], prod(split[dim : dim + 2]), *split[dim + 2 :])
-                    return _Repeated(x, dim, split[dim + 1]) if merged == shape else None
+                    return _Repeated(x, split[dim + 1]) if merged == shape else None
     return None
 
 

@@ -40,17 +40,14 @@ from __future__ import annotations
 
 from math import prod
 
+from jxc.cost.cpu import LINE, PAGE, lines_apart
+
 SHORTEST = 32
 """Shorter axes are left alone: a forward pass of 16 elements lost 1 to 4 us."""
 
 LONGEST_CHAIN = 1024
 """Longer chains of f32 are computed in f64: rounding errors of one chain add up."""
 
-LINE = 64
-"""Bytes of a cache line."""
-
-PAGE = 4096
-"""Addresses this many bytes apart, or a power of two less, map to few sets of the cache."""
 
 COLUMN_LINES = 4000
 """The most cache lines that a column may occupy if its elements are less than `LINE` bytes."""
@@ -74,10 +71,5 @@ def is_faster(sizes: tuple[int, ...], axis: int, width: int) -> bool:
     if rows == 1 or adjacent >= LINE:
         return True
     distance = length * adjacent
-    return rows * _lines(distance) <= (FAR_LINES if distance > PAGE // 2 else COLUMN_LINES)
-
-
-def _lines(distance: int) -> int:
-    """The cache lines to count for each of many rows that are `distance` bytes apart."""
-    shared = max(min(distance & -distance, PAGE) // LINE, 1)
-    return max(shared, 3) if distance > PAGE // 2 else shared
+    most = FAR_LINES if distance > PAGE // 2 else COLUMN_LINES
+    return rows * lines_apart(distance) <= most

@@ -107,7 +107,7 @@ class _Loops:
         )
         first = build.slice_along(factor, {axis: range(1)})
         if term.previous.drive is not None:
-            first = _zeros(ir.RankedTensorType(first.type))
+            first = build.constant(0, first)
         return hlo.concatenate([first, plus_zero(rest)], axis)
 
     def _root(self, number: int) -> ir.Value:
@@ -153,8 +153,8 @@ class _Loops:
         if drive is None:
             start = build.convert(build.slice_along(rate, {axis: range(1)}), wide)
         else:
-            start = _zeros(ir.RankedTensorType.get(row, wide))
-        buffer = _zeros(ir.RankedTensorType.get(sizes, element))
+            start = build.constant(0, ir.RankedTensorType.get(row, wide))
+        buffer = build.constant(0, ir.RankedTensorType.get(sizes, element))
         return build.fori_loop(length, [start, buffer], body)[1]
 
 
@@ -177,13 +177,6 @@ def _wide(element: ir.Type, length: int) -> ir.Type:
     if isinstance(element, ir.F32Type) and length > cost.LONGEST_CHAIN:
         return ir.F64Type.get()
     return element
-
-
-def _zeros(kind: ir.RankedTensorType) -> ir.Value:
-    if not isinstance(kind.element_type, ir.ComplexType):
-        return build.splat(0, kind)
-    part = build.splat(0, ir.RankedTensorType.get(kind.shape, kind.element_type.element_type))
-    return hlo.complex(part, part)
 
 
 def _stretched(x: ir.Value, sizes: Sequence[int]) -> ir.Value:

@@ -92,7 +92,7 @@ def _carries(
     returned = {carry.next for carry in carries}
     for result, by_row in uses.items():
         if result not in returned and set(by_row) == {wiring.count - 1}:
-            carries.append(Carry(_zeros(_type_of(wiring, result)), result))
+            carries.append(Carry(build.constant(0, _type_of(wiring, result)), result))
     return carries, carry_of
 
 
@@ -116,23 +116,16 @@ def _stacks(
             rows = [wiring.count, *[0] * kind.rank]
             none = [0] * (kind.rank + 1)
             first = build.reshape(initial, [1, *kind.shape])
-            zero = _zeros(ir.RankedTensorType.get([], kind.element_type))
+            zero = build.constant(0, ir.RankedTensorType.get([], kind.element_type))
             stacks.append(Stack(result, hlo.pad(first, zero, none, rows, none), 1))
         else:
             stack = ir.RankedTensorType.get([wiring.count, *kind.shape], kind.element_type)
-            stacks.append(Stack(result, _zeros(stack), 0))
+            stacks.append(Stack(result, build.constant(0, stack), 0))
     return stacks
 
 
 def _type_of(wiring: Wiring, result: Result) -> ir.RankedTensorType:
     return ir.RankedTensorType(wiring.rows[0][result[0]].results[result[1]].type)
-
-
-def _zeros(kind: ir.RankedTensorType) -> ir.Value:
-    if not isinstance(kind.element_type, ir.ComplexType):
-        return build.splat(0, kind)
-    part = build.splat(0, ir.RankedTensorType.get(kind.shape, kind.element_type.element_type))
-    return hlo.complex(part, part)
 
 
 def _body(

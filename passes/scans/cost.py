@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from jxc.cost.cpu import ITERATION, RUNNING
+from jxc.cost.cpu import ITERATION, RUNNING, lines_apart
 from jxc.cost.rates import Rate, Rates
 
 XLA_LOG = Rate("running-log-of-xla", "the same as cumlogsumexp, in ns", 320.0)
@@ -37,14 +37,6 @@ ROWS_AT_ONCE = 32
 20,000 rows of 50 ran 2 to 3 times faster than XLA, 65,536 of 64 3 to 4, 2000 of 1000 4.
 """
 
-LINE = 64
-"""Bytes of a cache line."""
-
-PAGE = 4096
-"""Addresses this many bytes apart, or a power of two less, map to few sets of the cache."""
-
-LINES_OF_A_PAGE = 3
-"""Cache lines to count for a row in a page of its own: the TLB overflows before the cache."""
 
 CACHED_LINES = 2000
 """Columns of more cache lines are evicted before the next iteration reads them."""
@@ -137,7 +129,7 @@ def _plan(rates: Rates, scan: Scan) -> tuple[float, tuple[int, ...]]:
 
 def _looped(rates: Rates, scan: Scan) -> float:
     column = rates[COLUMN]
-    if scan.outer * _lines_apart(scan.length * scan.inner * scan.bytes) > CACHED_LINES:
+    if scan.outer * lines_apart(scan.length * scan.inner * scan.bytes) > CACHED_LINES:
         column *= UNCACHED
     each = rates[ROW] + (column - rates[ROW]) / scan.inner
     if scan.is_log:
@@ -160,9 +152,3 @@ def _grouped(rates: Rates, scan: Scan) -> float:
     groups = -(-scan.outer // ROWS_AT_ONCE)
     copied = 2 * rates[ROW] * scan.outer * scan.length * scan.inner
     return groups * (_looped(rates, replace(scan, outer=ROWS_AT_ONCE)) - LOOP) + copied + 2 * LOOP
-
-
-def _lines_apart(distance: int) -> int:
-    """The cache lines to count for each of many rows that are `distance` bytes apart."""
-    competing = max(min(distance & -distance, PAGE) // LINE, 1)
-    return max(competing, LINES_OF_A_PAGE) if distance > PAGE // 2 else competing

@@ -25,7 +25,7 @@ def small() -> Module:
 
 
 def test_module_has_the_attributes_of_the_header(small: Module) -> None:
-    assert (small.name, small.is_scheduled) == ("jit_f", True)
+    assert small.name == "jit_f"
     assert (small.num_partitions, small.num_replicas) == (4, 2)
     assert small.aliases == {(0,): 1, (2, 1): 0}
     assert list(small.computations) == ["add", "main"]

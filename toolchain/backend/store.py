@@ -102,10 +102,6 @@ class Store:
         ]
         return sorted(found, key=lambda entry: (-entry.used, entry.key))
 
-    def clear(self) -> int:
-        """Remove all entries; returns how many there were."""
-        return sum(self.remove(entry.key) for entry in self.entries())
-
     def _path(self, key: str) -> Path:
         if not key or not all(char.isalnum() or char in "-_." for char in key) or key[0] == ".":
             raise ValueError(f"key {key!r}: expected letters, digits, '-', '_' and '.'")

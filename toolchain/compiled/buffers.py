@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_ALLOCATION = re.compile(r"allocation (\d+): size (\d+)(.*):$")
+_ALLOCATION = re.compile(r"allocation \d+: size (\d+)(.*):$")
 _VALUE = re.compile(
     r"\s*value: <\d+ ([^\s{]+)(?:\{([\d,]*)\})?(?: \(phi\))? @\d+> "
     r"\(size=(\d+),offset=(\d+)\): (.*)$"
@@ -59,7 +59,6 @@ class Allocation:
     """A piece of memory, and the values that are in it at one time or another.
 
     Attributes:
-        number: XLA's.
         size: in bytes.
         kind: "argument", "output", "temporary", "constant"; "other" for values inside a kernel.
         space: the memory space; 0 is main memory.
@@ -67,7 +66,6 @@ class Allocation:
         values: those in it.
     """
 
-    number: int
     size: int
     kind: str
     space: int
@@ -101,11 +99,10 @@ def _index(text: str | None) -> Index:
 
 
 def _allocation(head: re.Match[str], values: list[Value]) -> Allocation:
-    words = _QUOTED.sub("", head[3])
+    words = _QUOTED.sub("", head[2])
     color = _COLOR.search(words)
     return Allocation(
         int(head[1]),
-        int(head[2]),
         next((kind for word, kind in _KINDS.items() if word in words), "other"),
         int(color[1]) if color else 0,
         "maybe-live-out" in words,

@@ -21,6 +21,12 @@ CORES = 2
 CACHE = 32 * 2**20
 """Bytes of the last-level cache of the machine on which the shipped rates were measured."""
 
+LINE = 64
+"""Bytes of a cache line."""
+
+PAGE = 4096
+"""Addresses this many bytes apart, or a power of two less, map to few sets of the cache."""
+
 PARALLEL_NS = 50_000.0
 """Ops outside of fused kernels run on all cores if they take longer than this on one."""
 
@@ -270,6 +276,13 @@ def _library(op: hlo.CustomCallOp, rates: Rates) -> float:
     columns = int(shape_of(op.operands[1])[-1]) if "trsm" in name else 1
     larger: float = (size[-1] / 4) ** 2 * columns**0.5
     return prod(size[:-2]) * rates[rate] * max(1.0, larger)
+
+
+def lines_apart(distance: int) -> int:
+    """The cache lines to count for each of many rows that are `distance` bytes apart."""
+    competing = max(min(distance & -distance, PAGE) // LINE, 1)
+    # Three for a row in a page of its own: the TLB overflows before the cache.
+    return max(competing, 3) if distance > PAGE // 2 else competing
 
 
 def kind_of(value: ir.Value) -> str:

@@ -75,7 +75,7 @@ class _Reader:
         if not line.strip():
             self.rows = None
         elif self.open is not None:
-            self._inside(number, line)
+            self._inside(line)
         elif line.startswith("HloModule") and self.header is None:
             pieces, _ = split_top_level(line)
             self.name = pieces[0].removeprefix("HloModule").strip()
@@ -122,10 +122,10 @@ class _Reader:
         self.open = Computation(found[2], is_entry=bool(found[1]))
         self.body = {}
 
-    def _inside(self, number: int, line: str) -> None:
+    def _inside(self, line: str) -> None:
         assert self.open is not None
         if not line.lstrip().startswith("}"):
-            instruction = _instruction(number, line, self.open, self.body, self.computations)
+            instruction = _instruction(line, self.open, self.body, self.computations)
             if metadata := instruction.attributes.get("metadata", ""):
                 instruction.op_name = op_name_of(metadata)
                 instruction.place = self.frames.place_of(metadata)
@@ -140,7 +140,6 @@ class _Reader:
 
 
 def _instruction(
-    number: int,
     line: str,
     computation: Computation,
     body: dict[str, Instruction],
@@ -171,7 +170,6 @@ def _instruction(
         literal=", ".join(inside) if is_leaf else "",
         op_name="",
         place=None,
-        line=number,
         is_root=bool(start[1]),
         computation=computation,
     )

@@ -191,3 +191,9 @@ def as_result(value: ir.Value, op: ir.OpView) -> ir.Value | None:
     has 4.
     """
     return value if value.type == op.result.type else None
+
+
+def is_before(op: ir.OpView, other: ir.OpView) -> bool:
+    """Whether both are in one block, in this order."""
+    is_in_block = op.operation.block == other.operation.block
+    return is_in_block and bool(op.operation.is_before_in_block(other.operation))
