@@ -107,14 +107,9 @@ def translate_command(file: str, output: str, **flags: Any) -> None:
 
 def _check(options: TranslateOptions, output: str) -> None:
     """Refuse options that would have no effect or contradict each other."""
-    given = vars(options)
-    for names, needed, is_met in (
-        (("target_version", "allow_other_dialects"), "--to portable or export", _PORTABLE),
-        (("like", "platform"), "--to export", ("export",)),
-    ):
-        for name in names:
-            if given[name] and (options.form not in is_met or options.interpret):
-                raise UsageError(f"--{name.replace('_', '-')} needs {needed}")
+    for name, forms in _NEEDED_FORMS.items():
+        if vars(options)[name] and (options.form not in forms or options.interpret):
+            raise UsageError(f"--{name.replace('_', '-')} needs --to {' or '.join(forms)}")
     if (options.args or options.entry) and not options.interpret:
         raise UsageError(f"--{'args' if options.args else 'entry'} needs --interpret")
     if options.interpret and options.form != "mlir":
@@ -125,7 +120,12 @@ def _check(options: TranslateOptions, output: str) -> None:
         raise UsageError("--like FILE has platforms of its own: give --platform or it, not both")
 
 
-_PORTABLE = ("portable", "export")
+_NEEDED_FORMS = {
+    "target_version": ("portable", "export"),
+    "allow_other_dialects": ("portable", "export"),
+    "like": ("export",),
+    "platform": ("export",),
+}
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ def _run(job: _Translation, output: str) -> None:
     from ..ir.hlo import hlo_in, write_hlo
 
     is_hlo = options.form in ("hlo", "hlo-proto")
-    is_plain = not options.strip_debuginfo
-    if is_hlo and is_plain and (proto := hlo_in(job.data, job.name)) is not None:
+    proto = hlo_in(job.data, job.name) if is_hlo and not options.strip_debuginfo else None
+    if proto is not None:
         result = write_hlo(proto) if options.form == "hlo" else proto
     else:
         result = _converted(job)
