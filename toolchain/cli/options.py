@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import UsageError
+from ..files import whole_number
 from ..frontend import LowerRequest
 
 if TYPE_CHECKING:
@@ -93,6 +94,22 @@ SECONDS = _Seconds(or_0=False)
 """The type of a time limit: a positive number of seconds, not infinite and not NaN."""
 SECONDS_OR_0 = _Seconds(or_0=True)
 """The same with 0."""
+
+
+class _Rows(click.IntRange):
+    """A number of rows; None for all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "all":
+            return None
+        rows = whole_number(str(value))
+        if not rows:
+            self.fail(f"expected a positive number or all, found {value!r}.", param, ctx)
+        return rows
+
+
+ROWS = _Rows()
+"""The type of how many rows of a table are printed: a positive number, or all."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
