@@ -29,10 +29,10 @@ def outer(x):
 
 
 # CHECK: jxc: warning: {{.*}}constants.py:28: a captured f32[600,1000] of 2.3 MiB becomes
-# CHECK-NEXT: 27 |   return inner(x @ WEIGHTS["w"]), jnp.asarray(made_here) + 1
+# CHECK-NEXT: 28 |   return inner(x @ WEIGHTS["w"]), jnp.asarray(made_here) + 1
 # CHECK-NEXT: It is the global WEIGHTS['w']. Pass it as an argument: one copy then serves every
-# CHECK: jxc: warning: {{.*}}constants.py:17: a captured f32[1000,500] of 1.9 MiB becomes
-# CHECK-NEXT: 17 |   return jax.jit(lambda y: y @ table)(x)
+# CHECK: jxc: warning: {{.*}}constants.py:18: a captured f32[1000,500] of 1.9 MiB becomes
+# CHECK-NEXT: 18 |   return jax.jit(lambda y: y @ table)(x)
 # CHECK-NEXT: It is the enclosing function's table. Pass it as an argument:
 # A constant of exactly 1 MiB is not above the limit.
 # CHECK-NOT: warning

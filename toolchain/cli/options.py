@@ -114,6 +114,23 @@ ROWS = _Rows()
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
+# Arguments to run with
+
+
+@dataclasses.dataclass(frozen=True)
+class InputOptions:
+    """The option that chooses the arguments of a program that runs."""
+
+    inputs: str = option(
+        "--input",
+        default="random",
+        show_default=True,
+        metavar="random[:SEED]|zeros|@FILE",
+        help="The arguments to run it with: random numbers, zeros, or the arrays of an .npz or "
+        ".npy file.",
+    )
+
+
 # Text of modules
 
 
