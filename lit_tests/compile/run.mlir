@@ -1,6 +1,6 @@
 // A module from a file or a pipe is compiled, run, timed and compared.
 // RUN: %jxc compile %s --run --input zeros | FileCheck %s --check-prefix=ZEROS
-// RUN: %jxc opt %s --emit-bytecode | %jxc compile --run --seed 3 | FileCheck %s --check-prefix=RANDOM
+// RUN: %jxc opt %s --emit-bytecode | %jxc compile --run --input random:3 | FileCheck %s --check-prefix=RANDOM
 // RUN: %python -c "import numpy as np; np.savez('%t.npz', np.arange(4, dtype='f4'), np.float64(2))"
 // RUN: %jxc compile %s --run --input @%t.npz | FileCheck %s --check-prefix=FILE
 // RUN: %jxc compile %s --bench 2 | FileCheck %s --check-prefix=BENCH
@@ -10,6 +10,7 @@
 // RUN: not %jxc compile %s --diff-plain --bench 1 --load-pass %S/Inputs/wrong.py -p wrong-sine 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not %jxc compile %s --run --input @%t.nothing 2>&1 | FileCheck %s --check-prefix=NOFILE
 // RUN: not %jxc compile %s --run --input ones 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: not %jxc compile %s --run --input random:x 2>&1 | FileCheck %s --check-prefix=SEED
 // RUN: %python -c "import numpy as np; np.save('%t.npy', np.arange(5.0))"
 // RUN: not %jxc compile %s --run --input @%t.npy 2>&1 | FileCheck %s --check-prefix=FIT
 
@@ -38,7 +39,8 @@
 // SUMMARY: memory {{ *}}argument 24 B, output 40 B
 // WRONG: results DIFFER within {{.*}} (output 0)
 // NOFILE: jxc: error: --input @{{.*}}: No such file
-// KIND: jxc: error: --input ones: expected random, zeros or @FILE.npz
+// KIND: jxc: error: --input ones: expected random, random:SEED, zeros or @FILE.npz
+// SEED: jxc: error: --input random:x: expected random, random:SEED, zeros or @FILE.npz
 // FIT: expected arrays float32[4], float64[], found float64[5]
 func.func public @main(%x: tensor<4xf32>, %y: tensor<f64>) -> (tensor<4xf32>, tensor<f64>) {
   %0 = stablehlo.sine %x : tensor<4xf32>

@@ -3,7 +3,7 @@
 // RUN: not %jxc verify %s -p 'simplify,subtract-of-same' --load-pass %S/Inputs/wrong.py --save-reduced %t/small.mlir > %t/told
 // RUN: FileCheck %s < %t/told
 // RUN: FileCheck %s --check-prefix=SMALL < %t/small.mlir
-// RUN: not %jxc verify %s -p subtract-of-same --load-pass %S/Inputs/wrong.py --no-reduce | FileCheck %s --check-prefix=NONE
+// RUN: not env JXC_REDUCE=0 %jxc verify %s -p subtract-of-same --load-pass %S/Inputs/wrong.py | FileCheck %s --check-prefix=NONE
 // RUN: not %jxc verify %t/small.mlir -p subtract-of-same --load-pass %S/Inputs/wrong.py --json | FileCheck %s --check-prefix=JSON
 // RUN: not %jxc verify %s %s --save-reduced %t/x.mlir 2>&1 | FileCheck %s --check-prefix=TWO
 

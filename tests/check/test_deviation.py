@@ -57,7 +57,7 @@ def test_compare_calls_of_integers_and_pytrees():
 )
 def test_fill_is_deterministic_and_of_the_right_type(dtype):
     struct = jax.ShapeDtypeStruct((3, 2), jnp.dtype(dtype))
-    first, second = (fill(({"x": struct, "y": X},), "random", 7) for _ in range(2))
+    first, second = (fill(({"x": struct, "y": X},), "random:7") for _ in range(2))
     assert first[0]["x"].dtype == struct.dtype
     assert (first[0]["x"] == second[0]["x"]).all()
     assert first[0]["y"] is X
@@ -73,7 +73,7 @@ def test_fill_rejects_arrays_of_another_shape(tmp_path):
     np.save(tmp_path / "x.npy", np.ones(3))
     with pytest.raises(UsageError, match=r"expected arrays float32\[4\], found float64\[3\]"):
         fill(jax.ShapeDtypeStruct((4,), np.float32), f"@{tmp_path}/x.npy")
-    with pytest.raises(UsageError, match="expected random, zeros or @FILE"):
+    with pytest.raises(UsageError, match="expected random, random:SEED, zeros or @FILE"):
         fill((), "ones")
 
 

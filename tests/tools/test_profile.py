@@ -329,9 +329,9 @@ def test_sentences_on_one_row_and_one_step():
     lines = [Origin(SourceLine("/a.py", number), "", ()) for number in (1, 2, 3)]
     pieces = [Piece("Python", each, 1.0) for each in lines]
     found = as_text(Profile("a.py", 3.0, {"Python": 3.0}, pieces), most=2, plain=True)
-    assert "1 more row: 1 s; --all prints it\n" in found
+    assert "1 more row: 1 s; --top all prints it\n" in found
     found = as_text(Profile("a.py", 3.0, {"Python": 3.0}, pieces), most=1, plain=True)
-    assert "2 more rows: 2 s; --all prints them\n" in found
+    assert "2 more rows: 2 s; --top all prints them\n" in found
     warm_up = ProfiledStep("train", 0, 1.0, 0.0, True)
     assert [*about_steps([warm_up])] == ["steps 'train': 1, which compiled something"]
     assert [*about_steps([warm_up] * 2)] == ["steps 'train': 2, all of which compiled something"]

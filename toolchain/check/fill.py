@@ -10,36 +10,36 @@ import jax
 import numpy as np
 
 from ..errors import JxcError, UsageError
-from ..files import read_arrays
+from ..files import read_arrays, whole_number
 from .inputs import MOST_BYTES, without_denormals
 
 if TYPE_CHECKING:
     from ..backend.lowered import Lowered
 
-KINDS = ("random", "zeros")
 
-
-def fill(tree: Any, how: str, seed: int = 0) -> Any:
+def fill(tree: Any, how: str) -> Any:
     """The pytree with an array for each `jax.ShapeDtypeStruct`; arrays stay as they are.
 
     Args:
         tree: arguments, abstract or not.
-        how: "random" (standard normal floats, integers from 0 to 9, fair booleans), "zeros", or
-            "@file.npz" or "@file.npy" for arrays in the order of the leaves.
-        seed: of the random ones. The same seed gives the same arrays on every machine.
+        how: "random" or "random:SEED" (standard normal floats, integers from 0 to 9, fair
+            booleans), "zeros", or "@file.npz" or "@file.npy" for arrays in the order of the leaves.
+            The same seed, by default 0, gives the same arrays on every machine.
 
     Raises:
-        UsageError: the file is not there, or its arrays do not fit.
+        UsageError: `how` is none of these, the file is not there, or its arrays do not fit.
     """
     leaves, structure = jax.tree.flatten(tree)
     abstract = [leaf for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct)]
     if how.startswith("@"):
         made = iter(_from_file(Path(how[1:]), abstract))
-    elif how in KINDS:
-        generator = np.random.default_rng(seed)
-        made = (_array(leaf, how, generator) for leaf in abstract)
     else:
-        raise UsageError(f"--input {how}: expected random, zeros or @FILE.npz")
+        kind, colon, seed = how.partition(":")
+        number = whole_number(seed) if colon else 0
+        if number is None or not (kind == "random" or how == "zeros"):
+            raise UsageError(f"--input {how}: expected random, random:SEED, zeros or @FILE.npz")
+        generator = np.random.default_rng(number)
+        made = (_array(leaf, kind, generator) for leaf in abstract)
     try:
         filled = [next(made) if isinstance(x, jax.ShapeDtypeStruct) else x for x in leaves]
     except MemoryError as error:

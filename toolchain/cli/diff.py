@@ -47,17 +47,11 @@ def _in_order(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 )
 @click.option("--load-pass", multiple=True, metavar="FILE.py[:NAME]", help="As in `jxc opt`.")
 @click.option(
-    "--assume", multiple=True, metavar="PROMISE", help="no-nans, no-infs, no-signed-zeros."
-)
-@click.option(
     "--target",
     default="cpu",
     show_default=True,
     metavar="NAME[,NAME]",
     help="The target of both programs; two targets, of A and of B. See `jxc targets`.",
-)
-@click.option(
-    "--xla-option", multiple=True, metavar="NAME=VALUE", help="An XLA option, for both programs."
 )
 @click.option(
     "--stage",
@@ -125,7 +119,7 @@ def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
 def _diff_profiles(words: list[str], pipelines: list[str], flags: dict[str, Any]) -> int:
     from ..tools.diff.profiles import compare_profiles, print_profiles
 
-    others = [*LOWERING_OPTIONS, "html", "no_compile", "load_pass", "assume", "xla_option"]
+    others = [*LOWERING_OPTIONS, "html", "no_compile", "load_pass"]
     given = [name for name in others if flags.get(name)] + ["passes"] * bool(pipelines)
     if given:
         option = given[0].replace("_", "-")
@@ -156,14 +150,12 @@ def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
 def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> int:
     from ..tools.diff import compare
     from ..tools.diff.lowering import programs_of
-    from .compile.options import parse_xla_options
 
     one, other = programs_of(sides, sources, flags)
     found = compare(
         one,
         other,
         stage=flags["stage"],
-        xla_options=parse_xla_options(flags["xla_option"]),
         progress=report,
     )
     report("")

@@ -15,8 +15,6 @@ from ..frontend import BINARY_FORMS, FORMS, PLATFORMS, LowerRequest
 from .options import lowering_options, read_options
 from .process import leave_out_absent_hardware
 
-_SHORT_CONSTANT = 16  # elements; longer constants fill screens
-
 
 @click.command()
 @click.argument("target")
@@ -40,24 +38,17 @@ _SHORT_CONSTANT = 16  # elements; longer constants fill screens
     "--debug-info", "--mlir-print-debuginfo", "debug_info", is_flag=True, help="Keep locations."
 )
 @click.option(
-    "--elide-constants",
-    is_flag=True,
-    help=f"Omit constants of more than {_SHORT_CONSTANT} elements; such a module cannot be "
-    "compiled.",
-)
-@click.option(
     "--mlir-elide-elementsattrs-if-larger",
     "elide",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Omit constants of more than N elements.",
+    help="Omit constants of more than N elements; such a module cannot be compiled.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the module.")
 def lower_command(
     form: str,
     output: str,
     debug_info: bool,
-    elide_constants: bool,
     elide: int | None,
     as_json: bool,
     **flags: Any,
@@ -81,8 +72,6 @@ def lower_command(
     jxc lower model.py:predict '{"w": f32[784,256], "b": f32[256]}' f32[8,784]
     jxc lower model.py:loss f32[256] --transform 'jit(grad)' --emit jaxpr
     """
-    if elide_constants and elide is None:
-        elide = _SHORT_CONSTANT
     _check(form, output, as_json)
     # The module is JAX's alone: a pipeline for running programs would mark it.
     os.environ.pop("JXC_PIPELINE", None)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import UsageError
+from ..files import whole_number
 from ..frontend import LowerRequest
 
 if TYPE_CHECKING:
@@ -89,7 +90,40 @@ _MOST_SECONDS = 1e9  # 32 years; Python's timers fail beyond nine times as many
 SECONDS = _Seconds(min=0, min_open=True)
 """The type of a time limit: a positive number of seconds, not infinite and not NaN."""
 
+
+class _Rows(click.IntRange):
+    """A number of rows; None for all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "all":
+            return None
+        rows = whole_number(str(value))
+        if not rows:
+            self.fail(f"expected a positive number or all, found {value!r}.", param, ctx)
+        return rows
+
+
+ROWS = _Rows()
+"""The type of how many rows of a table are printed: a positive number, or all."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+# Arguments to run with
+
+
+@dataclasses.dataclass(frozen=True)
+class InputOptions:
+    """The option that chooses the arguments of a program that runs."""
+
+    inputs: str = option(
+        "--input",
+        default="random",
+        show_default=True,
+        metavar="random[:SEED]|zeros|@FILE",
+        help="The arguments to run it with: random numbers, zeros, or the arrays of an .npz or "
+        ".npy file.",
+    )
 
 
 # Text of modules

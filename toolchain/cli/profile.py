@@ -12,7 +12,7 @@ import click
 from ..display.progress import progress
 from ..events.script import UserProgram, flush
 from ..files import write_output
-from .options import SECONDS, flag, option, options_of
+from .options import ROWS, SECONDS, flag, option, options_of
 from .user_program import (
     absolute,
     absolute_file,
@@ -38,9 +38,8 @@ class ProfileOptions:
         type=click.Choice(GROUPINGS), default="line", show_default=True, help="Rows of the table."
     )
     top: int | None = option(
-        type=click.IntRange(min=1), metavar="N", help="Print N rows; 12 by default."
+        type=ROWS, default=12, show_default=True, metavar="N|all", help="Print N rows."
     )
-    all_rows: bool = flag("--all", help="Print all rows.")
     seconds: float = option(
         type=SECONDS,
         default=60.0,
@@ -171,8 +170,9 @@ def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | N
 def _table(profile: Profile, options: ProfileOptions) -> str:
     from ..tools.profile.presentation import as_text
 
-    most = None if options.all_rows else options.top or 12
-    return as_text(profile, cast("Grouping", options.by), most=most, plain=bool(options.output))
+    return as_text(
+        profile, cast("Grouping", options.by), most=options.top, plain=bool(options.output)
+    )
 
 
 def write_files(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:

@@ -13,7 +13,7 @@ from ..errors import JxcError, UsageError
 from ..files import require_file, write_json
 from .compile.job import CompileJob, prepared
 from .compile.options import BudgetOptions, CompileOptions, GroupedCommand, XlaOptions
-from .options import PassOptions, lowering_options, options_of
+from .options import ROWS, PassOptions, lowering_options, options_of
 
 if TYPE_CHECKING:
     from ..backend.targets import Target
@@ -26,7 +26,6 @@ class ReportOptions(BudgetOptions, CompileOptions):
     """What a command line asks for, under the names of its flags."""
 
     top: int | None = None
-    all_rows: bool = False
 
     def budgets(self) -> Budgets:
         """The budgets that are given.
@@ -47,11 +46,12 @@ class ReportOptions(BudgetOptions, CompileOptions):
 @options_of(PassOptions, XlaOptions, BudgetOptions)
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Print N rows of each section; 8 by default.",
+    type=ROWS,
+    default=8,
+    show_default=True,
+    metavar="N|all",
+    help="Print N rows of each section.",
 )
-@click.option("--all", "all_rows", is_flag=True, help="Print all rows.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with all kernels.")
 @click.option("-o", "output", default="-", metavar="FILE", help="Write the JSON object to FILE.")
 def report_command(source: str, **flags: Any) -> None:
@@ -83,10 +83,9 @@ def report_command(source: str, **flags: Any) -> None:
         if options.as_json:
             _write(job, targets, reports, findings, options.output)
         else:
-            from ..tools.report.report import ROWS, as_text
+            from ..tools.report.report import as_text
 
-            rows = None if options.all_rows else options.top or ROWS
-            click.echo(as_text(reports, findings, rows))
+            click.echo(as_text(reports, findings, options.top))
     for target in targets:
         require(target)
     if any(findings.values()):

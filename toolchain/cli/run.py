@@ -10,27 +10,17 @@ import click
 
 from ..errors import JxcError
 from ..files import write_json
-from .options import json_option
+from .options import InputOptions, json_option, options_of
 from .process import in_child
 
 
 @click.command()
 @click.argument("file")
-@click.option(
-    "--input",
-    "inputs",
-    default="random",
-    show_default=True,
-    metavar="random|zeros|@FILE",
-    help="Run it on random numbers, zeros, or the arrays of an .npz or .npy file.",
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
+@options_of(InputOptions)
 @click.option("--bench", type=click.IntRange(min=1), metavar="N", help="Time N rounds.")
 @click.option("--trust", is_flag=True, help="Do not warn that FILE holds machine code.")
 @json_option
-def run_command(
-    file: str, inputs: str, seed: int, bench: int | None, trust: bool, as_json: bool
-) -> None:
+def run_command(file: str, inputs: str, bench: int | None, trust: bool, as_json: bool) -> None:
     """Run the executable in FILE and print its results. Nothing is compiled.
 
     \b
@@ -65,7 +55,7 @@ def run_command(
     program = load(file)
     summary: dict[str, Any] = {"schema_version": 1, "file": file, "target": header.target}
     with jax.enable_x64(True) if header.x64 else contextlib.nullcontext():
-        args, kwargs = fill(program.arguments, inputs, seed)
+        args, kwargs = fill(program.arguments, inputs)
         try:
             outputs = jax.block_until_ready(program(*args, **kwargs))
         except JxcError:

@@ -13,7 +13,7 @@ from ..errors import JxcError, UsageError
 from ..files import write_json
 from ..units import counted
 from .compile.options import CompileOptions
-from .options import SECONDS, json_option, lowering_options
+from .options import SECONDS, InputOptions, json_option, lowering_options, options_of
 from .process import in_child, stay_on_cpu
 
 
@@ -104,14 +104,7 @@ def clear_command(name: str | None) -> None:
 @click.option(
     "--assume", multiple=True, metavar="PROMISE", help="As for `jxc compile`: no-nans, ..."
 )
-@click.option(
-    "--input",
-    "inputs",
-    default="random",
-    metavar="random|zeros|@FILE",
-    help="The arguments to time with.",
-)
-@click.option("--seed", default=0, show_default=True, help="The seed of random inputs.")
+@options_of(InputOptions)
 @json_option
 def function_command(source: str, seconds: float | None, as_json: bool, **flags: Any) -> None:
     """Time the candidates for the function TARGET, print a table, and keep the verdict for O3.
@@ -145,7 +138,7 @@ def function_command(source: str, seconds: float | None, as_json: bool, **flags:
                 from ..check.fill import fill
                 from ..tools.tune.explicit import tune_here
 
-                args, kwargs = fill((job.args, job.kwargs), options.inputs, options.seed)
+                args, kwargs = fill((job.args, job.kwargs), options.inputs)
                 verdict = tune_here(job.plain, args, kwargs, job.assume, settings)
             else:
                 from ..tools.tune.estimated import rank

@@ -8,6 +8,7 @@ child process: corrupt modules crash MLIR.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -62,12 +63,6 @@ class VerifyOptions(PassOptions):
         metavar="FILE.py[:NAME]", help="Compare replacements with what they search for."
     )
     save_reduced: str | None = option(metavar="FILE.mlir", help="Save the small counterexample.")
-    reduce: bool = option(
-        "--reduce/--no-reduce",
-        default=True,
-        envvar="JXC_REDUCE",
-        help="Look for a small counterexample where a pipeline makes a difference (default).",
-    )
     as_json: bool = flag("--json", help="Print one object.")
 
 
@@ -90,7 +85,8 @@ def verify_command(before: str | None, **flags: Any) -> None:
     the looser contracts of the rules that fired. Edge values come first on the interpreter.
 
     Exit code 0 if all that was run agrees, 1 if there is a difference or nothing could be run.
-    Where a pipeline makes a difference, a small program that shows it is printed.
+    Where a pipeline makes a difference, a small program that shows it is printed, unless
+    JXC_REDUCE=0 is set.
 
     With --xla-bisect, A on the interpreter is compared with A on XLA. Where they differ, the XLA
     pass is named without which XLA is right.
@@ -165,8 +161,7 @@ def _check(after: str | None, options: VerifyOptions) -> None:
     if options.bisect and after is not None:
         raise UsageError("--bisect looks for a pass: give a pipeline instead of a second module")
     if options.save_reduced:
-        others = {"a second module": after, "--no-reduce": not options.reduce}
-        _refuse("--save-reduced saves what a pipeline breaks", others)
+        _refuse("--save-reduced saves what a pipeline breaks", {"a second module": after})
 
 
 def _refuse(why: str, others: Mapping[str, object]) -> None:
@@ -225,7 +220,8 @@ def _compare(
         culprit = blame(broken, pipeline, context=context, seeds=seeds, given=given)
 
     def find_small() -> Any:
-        if pipeline is None or not differing or not options.reduce:
+        is_wanted = options.save_reduced or os.environ.get("JXC_REDUCE") != "0"
+        if pipeline is None or not differing or not is_wanted:
             return None
         return _counterexample(broken, pipeline, differing[0], options)
 

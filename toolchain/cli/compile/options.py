@@ -16,7 +16,7 @@ from ...backend.artifacts.stages import STAGES
 from ...errors import UsageError
 from ...files import whole_number
 from ...frontend import LowerRequest
-from ..options import PassOptions, flag, option, read_options
+from ..options import InputOptions, PassOptions, flag, option, read_options
 
 if TYPE_CHECKING:
     from typing import Self
@@ -78,17 +78,10 @@ class FileOptions:
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(InputOptions):
     """Running and timing on this machine."""
 
     run: bool = flag(help="Run it once and print its results.")
-    inputs: str = option(
-        "--input",
-        default="random",
-        metavar="random|zeros|@FILE",
-        help="The arguments to run it with.",
-    )
-    seed: int = option(default=0, show_default=True, help="The seed of random inputs.")
     bench: int | None = option(
         type=click.IntRange(min=1), metavar="N", help="Time N rounds of calls."
     )

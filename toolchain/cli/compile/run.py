@@ -83,7 +83,7 @@ def _run(
     """Run, time and compare a program; returns whether its results are right as far as checked."""
     from ...check.fill import fill
 
-    args, kwargs = fill((job.args, job.kwargs), options.inputs, options.seed)
+    args, kwargs = fill((job.args, job.kwargs), options.inputs)
     agrees, quiet = True, options.as_json
     if options.run:
         outputs, recorded = _ran(executable, args, kwargs)

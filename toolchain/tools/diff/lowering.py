@@ -25,7 +25,7 @@ from ...errors import JxcError, UsageError
 from ...files import input_name, read_input
 from ...ir import make_context, read_module
 from ...pipeline import Library, make_pipeline, run_pipeline
-from ...rewrite import PassContext, promises
+from ...rewrite import PassContext
 from ...source import is_user_file
 from .graph import ToQuotedLine, line_reader
 from .output import ComparedProgram
@@ -250,9 +250,7 @@ def _program(
         return ComparedProgram(name, None, hlo, target=side.target)
     module = read_module(source.data, context, name=input_name(side.source))
     start = perf_counter()
-    pass_context = PassContext(
-        side.target.kind, promises(flags["assume"]), device=side.target.device
-    )
+    pass_context = PassContext(side.target.kind, device=side.target.device)
     pipeline = make_pipeline(side.pipeline, library)
     report = run_pipeline(module, pipeline, pass_context, name=input_name(side.source))
     return ComparedProgram(

@@ -139,7 +139,7 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
     if left := rows[len(shown) :]:
         seconds = show_seconds(sum(row.seconds for row in left))
         them = "it" if len(left) == 1 else "them"
-        more = f"{counted(len(left), 'more row')}: {seconds}; --all prints {them}"
+        more = f"{counted(len(left), 'more row')}: {seconds}; --top all prints {them}"
         console.print(Text(more, style="dim"))
     if o2 and not has_o2:
         console.print(Text("none of these rows changed beyond noise with O2", style="dim"))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ROWS = 8
-"""Rows of a section that are printed unless `--top` or `--all` says otherwise."""
+"""Rows of a section that are printed unless `--top` says otherwise."""
 
 
 @dataclass(frozen=True, repr=False)

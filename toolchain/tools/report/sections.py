@@ -84,7 +84,9 @@ def _print_section(console: Console, section: _Section, most: int | None) -> Non
         (*(show(n) for show, n in zip(shows, numbers, strict=True)), *texts)
         for texts, numbers in ranked[:most]
     ]
-    more = f" ({len(shown)} of {len(sums)}; --all prints them)" if len(shown) < len(sums) else ""
+    more = (
+        f" ({len(shown)} of {len(sums)}; --top all prints them)" if len(shown) < len(sums) else ""
+    )
     console.print(Text(f"{section.title}{more}", style="bold"))
     rows = list(_with_short_files(shown))
     columns = list(zip((*section.numbers, *section.texts), *rows, strict=True))

@@ -48,7 +48,7 @@ def verdict_for(
     known = find_verdict(key_of(lowered.module, device, promises(assume)))
     if known is not None:
         return known
-    args, kwargs = fill((args, kwargs or {}), "random", 0)
+    args, kwargs = fill((args, kwargs or {}), "random")
     return tune_here(lowered, args, kwargs, assume, settings)
 
 
