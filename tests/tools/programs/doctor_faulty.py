@@ -1,4 +1,4 @@
-"""A training step with eleven deliberate faults; `doctor_clean.py` is the same without them.
+"""A training step with deliberate faults; `doctor_clean.py` is the same without them.
 
 A comment on each faulty line names its finding.
 """
