@@ -34,7 +34,7 @@ class NotValid(JxcError):
 
 
 def rebuild(program: ir.Module, change: Change) -> ir.Module:
-    """The program changed by the change, verified, in the same context.
+    """The program with the change, verified, in the same context.
 
     Raises:
         NotValid: the change makes no valid program of it.
