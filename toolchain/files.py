@@ -257,14 +257,15 @@ def write_output(data: str | bytes, file: str) -> None:
 
 
 def write_json(value: Any, file: str) -> None:
-    """Write an object as JSON; NaN and infinities, which JSON lacks, become null.
+    """Write an object as `json_text`, by `write_output`."""
+    write_output(json_text(value), file)
 
-    Raises:
-        UsageError: as `write_output`.
-    """
+
+def json_text(value: Any) -> str:
+    """An object as JSON; NaN and infinities, which JSON lacks, become null."""
     import json
 
-    write_output(json.dumps(_finite(value), indent=2, allow_nan=False) + "\n", file)
+    return json.dumps(_finite(value), indent=2, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:

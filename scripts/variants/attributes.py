@@ -1,6 +1,6 @@
 """Attributes of a variant's ops: adapted to the new operands, and sometimes redrawn.
 
-Each function takes the old op, its new operands and the mutation, and returns the attributes that
+Each function takes the old op, its new operands and the change, and returns the attributes that
 change. The result need not be valid: a variant that does not verify is dropped.
 """
 
@@ -32,10 +32,10 @@ from .draws import Draws
 _DIRECTIONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
 
 
-def _slice(op: hlo.SliceOp, operands: Values, mutation: Draws) -> Attributes:
+def _slice(op: hlo.SliceOp, operands: Values, change: Draws) -> Attributes:
     old, new = shape_of(op.operand), shape_of(operands[0])
     taken = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
-    cuts = [_cut(cut, a, b, mutation) for cut, a, b in zip(taken, old, new, strict=True)]
+    cuts = [_cut(cut, a, b, change) for cut, a, b in zip(taken, old, new, strict=True)]
     first, limit, step = zip(*cuts, strict=True) if cuts else ((), (), ())
     return {
         "start_indices": integers(first),
@@ -44,16 +44,16 @@ def _slice(op: hlo.SliceOp, operands: Values, mutation: Draws) -> Attributes:
     }
 
 
-def _cut(cut: tuple[int, int, int], old: int, new: int, mutation: Draws) -> tuple[int, int, int]:
+def _cut(cut: tuple[int, int, int], old: int, new: int, change: Draws) -> tuple[int, int, int]:
     """Start, limit and stride along a dimension whose size was `old` and is `new`."""
     first, limit, step = cut
-    random = mutation.random
+    random = change.random
     if DYNAMIC in (old, new):
         return cut
-    if mutation.chance(0.25):
+    if change.chance(0.25):
         first = random.randint(0, new)
         return first, random.randint(first, new), random.choice((1, 2, 3))
-    if mutation.chance(0.1):
+    if change.chance(0.1):
         return 0, new, step
     if old == new:
         return cut
@@ -62,23 +62,21 @@ def _cut(cut: tuple[int, int, int], old: int, new: int, mutation: Draws) -> tupl
     return min(first, new), max(min(limit, new), min(first, new)), step
 
 
-def _pad(op: hlo.PadOp, operands: Values, mutation: Draws) -> Attributes:
+def _pad(op: hlo.PadOp, operands: Values, change: Draws) -> Attributes:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     found: dict[str, list[int]] = {name: list(op.attributes[name]) for name in names}
     for name, numbers in found.items():
         for dim in range(len(numbers)):
-            if mutation.chance(0.2):
+            if change.chance(0.2):
                 least = 0 if name.startswith("interior") else -2
-                numbers[dim] = mutation.random.choice((0, 1, 2, 3, -1, -2)[: 4 - least])
+                numbers[dim] = change.random.choice((0, 1, 2, 3, -1, -2)[: 4 - least])
     return {name: integers(numbers) for name, numbers in found.items()}
 
 
-def _permutation(op: hlo.TransposeOp, operands: Values, mutation: Draws) -> Attributes:
+def _permutation(op: hlo.TransposeOp, operands: Values, change: Draws) -> Attributes:
     order = list(op.permutation)
     return {
-        "permutation": integers(
-            _shuffled(order, mutation.random) if mutation.chance(0.4) else order
-        )
+        "permutation": integers(_shuffled(order, change.random) if change.chance(0.4) else order)
     }
 
 
@@ -89,39 +87,39 @@ def _shuffled(numbers: Sequence[int], random: Random) -> list[int]:
     return order
 
 
-def _some_dimensions(op: ir.OpView, operands: Values, mutation: Draws) -> Attributes:
+def _some_dimensions(op: ir.OpView, operands: Values, change: Draws) -> Attributes:
     """The dimensions of a reverse or a reduction, sometimes redrawn."""
-    if not mutation.chance(0.3):
+    if not change.chance(0.3):
         return {}
-    dims = [dim for dim in range(len(shape_of(operands[0]))) if mutation.random.randrange(2)]
+    dims = [dim for dim in range(len(shape_of(operands[0]))) if change.random.randrange(2)]
     return {"dimensions": integers(dims)}
 
 
-def _broadcast(op: hlo.BroadcastInDimOp, operands: Values, mutation: Draws) -> Attributes:
+def _broadcast(op: hlo.BroadcastInDimOp, operands: Values, change: Draws) -> Attributes:
     dims = list(op.broadcast_dimensions)
-    if not mutation.chance(0.35):
+    if not change.chance(0.35):
         return {}
     rank = max([len(shape_of(op.result)), *(dim + 1 for dim in dims)])
-    drawn = _shuffled(range(rank), mutation.random)[: len(dims)]
+    drawn = _shuffled(range(rank), change.random)[: len(dims)]
     return {"broadcast_dimensions": integers(drawn)}
 
 
 def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Draws], Attributes]:
     """Any dimension of operand `which`, under the attribute `name`."""
 
-    def vary(op: ir.OpView, operands: Values, mutation: Draws) -> Attributes:
+    def vary(op: ir.OpView, operands: Values, change: Draws) -> Attributes:
         rank = len(shape_of(operands[which] if operands else op.results[0]))
-        if rank < 2 or not mutation.chance(0.25):
+        if rank < 2 or not change.chance(0.25):
             return {}
-        return {name: integer(mutation.random.randrange(rank))}
+        return {name: integer(change.random.randrange(rank))}
 
     return vary
 
 
-def _compare(op: hlo.CompareOp, operands: Values, mutation: Draws) -> Attributes:
+def _compare(op: hlo.CompareOp, operands: Values, change: Draws) -> Attributes:
     found: Attributes = {}
-    if mutation.chance(0.4):
-        direction = mutation.random.choice(_DIRECTIONS)
+    if change.chance(0.4):
+        direction = change.random.choice(_DIRECTIONS)
         found["comparison_direction"] = hlo.ComparisonDirectionAttr.get(direction)
     element = element_type(operands[0])
     if "compare_type" in op.attributes and element != element_type(op.lhs):
@@ -135,35 +133,35 @@ def _comparison(element: ir.Type) -> str:
     return "UNSIGNED" if element.is_unsigned or element.width == 1 else "SIGNED"
 
 
-def _sizes(op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, mutation: Draws) -> Attributes:
+def _sizes(op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, change: Draws) -> Attributes:
     """Slice sizes within the new sizes of the operand."""
     room = shape_of(operands[0])
     olds = zip(op.slice_sizes, shape_of(op.operands[0]), room, strict=True)
-    sizes = [_size(size, old, new, mutation) for size, old, new in olds]
+    sizes = [_size(size, old, new, change) for size, old, new in olds]
     return {"slice_sizes": integers(sizes)}
 
 
-def _size(size: int, old: int, new: int, mutation: Draws) -> int:
-    if DYNAMIC not in (old, new) and mutation.chance(0.2):
-        return mutation.random.randint(0, new)
+def _size(size: int, old: int, new: int, change: Draws) -> int:
+    if DYNAMIC not in (old, new) and change.chance(0.2):
+        return change.random.randint(0, new)
     return slice_size(size, old, new)
 
 
 _Pairs: TypeAlias = list[tuple[int, int]]
 
 
-def _dot(op: hlo.DotGeneralOp, operands: Values, mutation: Draws) -> Attributes:
+def _dot(op: hlo.DotGeneralOp, operands: Values, change: Draws) -> Attributes:
     """Other pairs of dimensions of equal size, as contracting or batch dimensions."""
-    if not mutation.chance(0.3):
+    if not change.chance(0.3):
         return {}
     lhs, rhs = map(shape_of, operands)
     free, batch, contract = list(range(len(rhs))), _Pairs(), _Pairs()
-    for dim in _shuffled(range(len(lhs)), mutation.random):
+    for dim in _shuffled(range(len(lhs)), change.random):
         fitting = [other for other in free if rhs[other] == lhs[dim]]
-        if fitting and mutation.random.randrange(3):
-            pair = dim, mutation.random.choice(fitting)
+        if fitting and change.random.randrange(3):
+            pair = dim, change.random.choice(fitting)
             free.remove(pair[1])
-            mutation.random.choice((contract, batch)).append(pair)
+            change.random.choice((contract, batch)).append(pair)
     pairs = [list(column) for both in (batch, contract) for column in _columns(both)]
     return {"dot_dimension_numbers": hlo.DotDimensionNumbers.get(*pairs)}
 
@@ -172,29 +170,29 @@ def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-def _window(op: hlo.ReduceWindowOp, operands: Values, mutation: Draws) -> Attributes:
+def _window(op: hlo.ReduceWindowOp, operands: Values, change: Draws) -> Attributes:
     found: Attributes = {}
     for name in REDUCTION_WINDOW:
-        if mutation.chance(0.15):
+        if change.chance(0.15):
             rank = len(shape_of(operands[0]))
-            found[name] = integers([mutation.random.choice((1, 2, 3)) for _ in range(rank)])
+            found[name] = integers([change.random.choice((1, 2, 3)) for _ in range(rank)])
     return found
 
 
-def _convolution(op: hlo.ConvolutionOp, operands: Values, mutation: Draws) -> Attributes:
+def _convolution(op: hlo.ConvolutionOp, operands: Values, change: Draws) -> Attributes:
     """Sometimes another window; as many groups as the new sizes require."""
     rank = len(hlo.ConvDimensionNumbers(op.dimension_numbers).input_spatial_dimensions)
     found: Attributes = {}
     for name in CONVOLUTION_WINDOW:
-        if mutation.chance(0.2):
-            found[name] = integers([mutation.random.choice((1, 2, 3)) for _ in range(rank)])
-    if mutation.chance(0.2):
-        edges = [[mutation.random.choice((0, 1, 2, -1)) for _ in range(2)] for _ in range(rank)]
+        if change.chance(0.2):
+            found[name] = integers([change.random.choice((1, 2, 3)) for _ in range(rank)])
+    if change.chance(0.2):
+        edges = [[change.random.choice((0, 1, 2, -1)) for _ in range(2)] for _ in range(rank)]
         found["padding"] = ir.DenseElementsAttr.get(np.array(edges, np.int64))
-    if mutation.chance(0.2):
-        drawn = [bool(mutation.random.randrange(2)) for _ in range(rank)]
+    if change.chance(0.2):
+        drawn = [bool(change.random.randrange(2)) for _ in range(rank)]
         found["window_reversal"] = ir.DenseBoolArrayAttr.get(drawn)
-    return found | group_counts(op, operands, mutation)
+    return found | group_counts(op, operands, change)
 
 
 VARIED: Mapping[str, Callable[..., Attributes]] = {

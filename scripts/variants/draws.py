@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from jxc.check.inputs import finfo, iinfo
-from jxc.check.rebuild_types import Mutation
+from jxc.check.rebuild_types import Change
 from jxc.ir.dtypes import numpy_dtype
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ def near_number(number: Number, element: str, random: Random) -> Number:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draws(Mutation):
+class Draws(Change):
     """The random choices for one variant.
 
     Attributes:

@@ -45,26 +45,26 @@ def _spelled(op: hlo.ConstantOp) -> str:
     return str(ir.RankedTensorType(op.result.type).element_type)
 
 
-def vary_numbers(numbers: Sequence[Number], old: str, new: str, mutation: Draws) -> list[Number]:
+def vary_numbers(numbers: Sequence[Number], old: str, new: str, change: Draws) -> list[Number]:
     """The numbers of a constant in another type, sometimes redrawn."""
-    random = mutation.random
-    if mutation.chance(0.12):
-        return [mutation.number(new)]
-    if mutation.chance(0.08):
-        return [mutation.number(new) for _ in range(random.randint(2, 5))]
-    if mutation.chance(0.25):
+    random = change.random
+    if change.chance(0.12):
+        return [change.number(new)]
+    if change.chance(0.08):
+        return [change.number(new) for _ in range(random.randint(2, 5))]
+    if change.chance(0.25):
         numbers = [near_number(each, old, random) for each in numbers]
     moved = [translate(each, old, new, random) for each in numbers[:_MOST_DRAWN]]
-    if moved and len(numbers) > 1 and mutation.chance(0.2):
-        moved[random.randrange(len(moved))] = mutation.number(new)
-    return moved if len(numbers) <= _MOST_DRAWN else _moved(numbers, moved, old, new, mutation)
+    if moved and len(numbers) > 1 and change.chance(0.2):
+        moved[random.randrange(len(moved))] = change.number(new)
+    return moved if len(numbers) <= _MOST_DRAWN else _moved(numbers, moved, old, new, change)
 
 
 def _moved(
-    numbers: Sequence[Number], first: list[Number], old: str, new: str, mutation: Draws
+    numbers: Sequence[Number], first: list[Number], old: str, new: str, change: Draws
 ) -> list[Number]:
     rest = numbers[_MOST_DRAWN:]
-    return first + [translate(each, old, new, mutation.random) for each in rest]
+    return first + [translate(each, old, new, change.random) for each in rest]
 
 
 def constant(numbers: Sequence[Number], kind: ir.RankedTensorType) -> ir.Value:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jxc.check.rebuild import NotValid, rebuild
-from jxc.check.rebuild_types import Mutation
+from jxc.check.rebuild_types import Change
 from jxc.ir import functions, make_context, read_module
 from jxc.ir.constants import array_of
 from jxc.ir.values import shape_of
@@ -31,7 +31,7 @@ def constant_of(module):
 def test_rebuild_repeats_or_cuts_constants(kind, size):
     text = CONSTANT.replace("TYPE", kind).replace("ELEMENTS", ELEMENTS[kind])
     module = read_module(text, make_context())
-    resized = rebuild(module, Mutation(extents={3: size}))
+    resized = rebuild(module, Change(extents={3: size}))
     own, found = (array_of(constant_of(each)) for each in (module, resized))
     assert found.tobytes() == np.resize(own, size).tobytes()
 
@@ -39,9 +39,9 @@ def test_rebuild_repeats_or_cuts_constants(kind, size):
 def test_rebuild_keeps_a_constant_that_cannot_be_read():
     text = CONSTANT.replace("TYPE", "f4E2M1FN").replace("ELEMENTS", "[1.0, 2.0, 3.0]")
     module = read_module(text, make_context())
-    assert "dense<[1.000000e+00, 2.0" in str(rebuild(module, Mutation()))
+    assert "dense<[1.000000e+00, 2.0" in str(rebuild(module, Change()))
     with pytest.raises(NotValid, match="cannot be read"):
-        rebuild(module, Mutation(extents={3: 2}))
+        rebuild(module, Change(extents={3: 2}))
 
 
 def test_rebuild_keeps_a_mesh():
@@ -50,7 +50,7 @@ def test_rebuild_keeps_a_mesh():
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       return %x : tensor<4xf32>
     }"""
-    found = str(rebuild(read_module(text, make_context()), Mutation(extents={4: 2})))
+    found = str(rebuild(read_module(text, make_context()), Change(extents={4: 2})))
     assert "sdy.mesh @mesh" in found
     assert "tensor<2xf32>" in found
 
@@ -60,6 +60,6 @@ def test_rebuild_slices_the_same_fraction():
       %r = stablehlo.slice %x [2:12] : (tensor<16xf32>) -> tensor<10xf32>
       return %r : tensor<10xf32>
     }"""
-    found = rebuild(read_module(text, make_context()), Mutation(extents={16: 8}))
+    found = rebuild(read_module(text, make_context()), Change(extents={16: 8}))
     (sliced,) = functions(found)["main"].regions[0].blocks[0].operations[-1].operands
     assert (list(sliced.owner.start_indices), shape_of(sliced)) == ([1], (5,))

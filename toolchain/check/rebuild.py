@@ -1,6 +1,6 @@
 """Build a program again, op by op, with other sizes.
 
-Arguments and constants get the types that the mutation gives. Each other op is created with its new
+Arguments and constants get the types of a `Change`. Each other op is created with its new
 operands, adapted attributes, and the result types that MLIR infers or `rebuild_types` computes.
 `jxc reduce` and `jxc verify` change sizes this way. `scripts/variants` also draws element types,
 constants, attributes and operands.
@@ -20,7 +20,7 @@ from .rebuild_types import (
     DYNAMIC,
     SHAPES,
     Attributes,
-    Mutation,
+    Change,
     Values,
     like,
     ranked,
@@ -30,14 +30,14 @@ from .rebuild_types import (
 
 
 class NotValid(JxcError):
-    """The mutation does not lead to a valid program."""
+    """The change does not lead to a valid program."""
 
 
-def rebuild(program: ir.Module, mutation: Mutation) -> ir.Module:
-    """The program changed by the mutation, verified, in the same context.
+def rebuild(program: ir.Module, change: Change) -> ir.Module:
+    """The program with the change, verified, in the same context.
 
     Raises:
-        NotValid: the mutation does not lead to a valid program.
+        NotValid: the change does not lead to a valid program.
     """
     with program.context, ir.Location.unknown():
         module = ir.Module.create()
@@ -47,7 +47,7 @@ def rebuild(program: ir.Module, mutation: Mutation) -> ir.Module:
             with ir.InsertionPoint(module.body):
                 for op in program.body.operations:
                     if isinstance(op, func.FuncOp):
-                        _Function(mutation).build(op)
+                        _Function(change).build(op)
                     else:
                         op.operation.clone()
             module.operation.verify()
@@ -59,16 +59,16 @@ def rebuild(program: ir.Module, mutation: Mutation) -> ir.Module:
 class _Function:
     """One function being built."""
 
-    def __init__(self, mutation: Mutation) -> None:
-        self.mutation = mutation
+    def __init__(self, change: Change) -> None:
+        self.change = change
         self.values: dict[ir.Value, ir.Value] = {}  # the new value for each old one
         self.made: list[ir.Value] = []  # new results in the function's own block
 
     def build(self, op: func.FuncOp) -> None:
         """Create a function again, with the result types that its ops now have."""
-        inputs = [self.mutation.type(value.type) for value in op.arguments]
+        inputs = [self.change.type(value.type) for value in op.arguments]
         if op.name.value == "main":
-            for index, shape in self.mutation.arguments.items():
+            for index, shape in self.change.arguments.items():
                 inputs[index] = ranked(shape, ir.RankedTensorType(inputs[index]).element_type)
         is_private = "sym_visibility" in op.attributes and op.visibility.value == "private"
         visibility = "private" if is_private else "public"
@@ -76,7 +76,7 @@ class _Function:
         entry = new.add_entry_block()
         with ir.InsertionPoint(entry):
             for old, value in zip(op.arguments, entry.arguments, strict=True):
-                self.values[old] = self.mutation.constant_instead(value) or value
+                self.values[old] = self.change.constant_instead(value) or value
             for inner in op.entry_block.operations:
                 self._op(inner)
         given = [value.type for value in entry.arguments]
@@ -89,10 +89,10 @@ class _Function:
     def _op(self, op: ir.OpView) -> None:
         with op.location:
             if isinstance(op, hlo.ConstantOp):
-                results = [self.mutation.constant(op)]
+                results = [self.change.constant(op)]
             else:
                 operands = self._agreeing(op)
-                operands = self.mutation.operands(op, operands, self.made)
+                operands = self.change.operands(op, operands, self.made)
                 results = list(self._created(op, operands).results)
         self.values.update(zip(op.results, results, strict=True))
         if op.operation.parent.name == "func.func":
@@ -112,27 +112,25 @@ class _Function:
         return operands
 
     def _created(self, op: ir.OpView, operands: Values) -> ir.Operation:
-        attributes = self.mutation.attributes(op, operands)
+        attributes = self.change.attributes(op, operands)
         name = op.operation.name
         if not op.regions and name not in SHAPES and op.results:
             made = _inferred(name, operands, attributes)
             if made is not None:
                 return made
-        results = result_types(op, operands, attributes, self.mutation)
+        results = result_types(op, operands, attributes, self.change)
         created = ir.Operation.create(name, results, operands, attributes, regions=len(op.regions))
-        mutation = self.mutation
-        self.mutation = mutation.inside(op)
+        change = self.change
+        self.change = change.inside(op)
         for old, new in zip(op.regions, created.regions, strict=True):
             for block in old.blocks:
-                types = [
-                    like(a.type, op.operands, operands, self.mutation) for a in block.arguments
-                ]
+                types = [like(a.type, op.operands, operands, self.change) for a in block.arguments]
                 copy = new.blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
                 self.values.update(zip(block.arguments, copy.arguments, strict=True))
                 with ir.InsertionPoint(copy):
                     for inner in block.operations:
                         self._op(inner)
-        self.mutation = mutation
+        self.change = change
         return created
 
 

@@ -1,6 +1,6 @@
-"""The mutation by which a program is rebuilt, and the attributes and result types it leads to.
+"""The change by which a program is rebuilt, and the attributes and result types it leads to.
 
-A `Mutation` gives the new type for each old one. `ADAPTED` has the ops with sizes among their
+A `Change` gives the new type for each old one. `ADAPTED` has the ops with sizes among their
 attributes. `SHAPES` has the ops whose result types MLIR cannot infer from the new operands.
 """
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mutation:
+class Change:
     """The changes to a program that is rebuilt: other sizes.
 
     `scripts/variants` overrides the methods that return a fixed value here: it also changes element
@@ -102,8 +102,8 @@ class Mutation:
         same = dict(op.attributes.items())
         return same | (adapt(op, operands, self) if adapt is not None else {})
 
-    def inside(self, op: ir.OpView) -> Mutation:
-        """The mutation for the regions of an op."""
+    def inside(self, op: ir.OpView) -> Change:
+        """The change for the regions of an op."""
         return self
 
 
@@ -130,7 +130,7 @@ REDUCTION_WINDOW = ("window_dimensions", "window_strides", "base_dilations", "wi
 CONVOLUTION_WINDOW = ("window_strides", "lhs_dilation", "rhs_dilation")
 
 
-def _slice(op: hlo.SliceOp, operands: Values, mutation: Mutation) -> Attributes:
+def _slice(op: hlo.SliceOp, operands: Values, change: Change) -> Attributes:
     """The same fractions of the new sizes."""
     cuts = []
     taken = zip(op.start_indices, op.limit_indices, strict=True)
@@ -144,7 +144,7 @@ def _slice(op: hlo.SliceOp, operands: Values, mutation: Mutation) -> Attributes:
 
 
 def _slice_sizes(
-    op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, mutation: Mutation
+    op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, change: Change
 ) -> Attributes:
     """Slice sizes within the new sizes of the operand."""
     olds = zip(op.slice_sizes, shape_of(op.operands[0]), shape_of(operands[0]), strict=True)
@@ -158,7 +158,7 @@ def slice_size(size: int, old: int, new: int) -> int:
     return new if size == old else min(size, new)
 
 
-def group_counts(op: hlo.ConvolutionOp, operands: Values, mutation: Mutation) -> Attributes:
+def group_counts(op: hlo.ConvolutionOp, operands: Values, change: Change) -> Attributes:
     """As many groups of a convolution as the new sizes require."""
     numbers = hlo.ConvDimensionNumbers(op.dimension_numbers)
     features = shape_of(operands[0])[numbers.input_feature_dimension]
@@ -169,7 +169,7 @@ def group_counts(op: hlo.ConvolutionOp, operands: Values, mutation: Mutation) ->
         return {}
     if (count := op.batch_group_count.value) > 1:
         fitting = [g for g in range(2, batch + 1) if batch % g == 0 == outputs % g]
-        new = count if count in fitting else mutation.choose(fitting or [max(1, batch)])
+        new = count if count in fitting else change.choose(fitting or [max(1, batch)])
         return {"batch_group_count": integer(new)}
     return {"feature_group_count": integer(max(1, features // max(1, each)))}
 
@@ -194,24 +194,24 @@ ADAPTED: Mapping[str, Callable[..., Attributes]] = {
 
 
 def result_types(
-    op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation
+    op: ir.OpView, operands: Values, attributes: Attributes, change: Change
 ) -> list[ir.Type]:
     """The result types of an op with new operands; a guess for ops that are not listed here."""
     shape_by = SHAPES.get(op.operation.name)
     if shape_by is not None:
-        shape = shape_by(op, operands, attributes, mutation)
-        return [ranked(shape, _element(op, result, operands, mutation)) for result in op.results]
-    return [like(result.type, op.operands, operands, mutation) for result in op.results]
+        shape = shape_by(op, operands, attributes, change)
+        return [ranked(shape, _element(op, result, operands, change)) for result in op.results]
+    return [like(result.type, op.operands, operands, change) for result in op.results]
 
 
-def like(old: ir.Type, old_operands: Values, operands: Values, mutation: Mutation) -> ir.Type:
-    """The new type for an old one: that of an operand which had the old type, or the mutation's."""
+def like(old: ir.Type, old_operands: Values, operands: Values, change: Change) -> ir.Type:
+    """The new type for an old one: that of an operand which had the old type, else the change's."""
     for before, after in zip(old_operands, operands, strict=False):
         if before.type == old:
             return after.type
     if not isinstance(old, ir.RankedTensorType):
         return old
-    kind = mutation.type(old)
+    kind = change.type(old)
     for before, after in zip(old_operands, operands, strict=False):
         both_ranked = all(isinstance(v.type, ir.RankedTensorType) for v in (before, after))
         if both_ranked and element_type(before) == old.element_type:
@@ -219,26 +219,24 @@ def like(old: ir.Type, old_operands: Values, operands: Values, mutation: Mutatio
     return kind
 
 
-def _element(op: ir.OpView, result: ir.Value, operands: Values, mutation: Mutation) -> ir.Type:
-    """The element type of a result: that of an operand which shared it, or that of the mutation."""
+def _element(op: ir.OpView, result: ir.Value, operands: Values, change: Change) -> ir.Type:
+    """The element type of a result: that of an operand which shared it, or what the change says."""
     old = element_type(result)
     for before, after in zip(op.operands, operands, strict=True):
         if element_type(before) == old and op.operation.name not in _CONVERTING:
             return element_type(after)
-    return mutation.element(old)
+    return change.element(old)
 
 
 _CONVERTING = ("stablehlo.convert", "stablehlo.bitcast_convert")
 
 
-def _bitcast(
-    op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation
-) -> list[int]:
+def _bitcast(op: ir.OpView, operands: Values, attributes: Attributes, change: Change) -> list[int]:
     """Narrower elements add a dimension, wider ones remove the last."""
     shape = list(shape_of(operands[0]))
     old, new = (
         _width(element_type(operands[0])),
-        _width(mutation.element(element_type(op.results[0]))),
+        _width(change.element(element_type(op.results[0]))),
     )
     if old >= new:
         return [*shape, old // new] if old > new else shape
@@ -254,29 +252,27 @@ def _width(element: ir.Type) -> int:
 
 
 def _broadcast(
-    op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation
+    op: ir.OpView, operands: Values, attributes: Attributes, change: Change
 ) -> list[int]:
     dims = list(attributes["broadcast_dimensions"])
-    shape = [mutation.static(n) for n in shape_of(op.results[0])]
+    shape = [change.static(n) for n in shape_of(op.results[0])]
     for size, old, dim in zip(shape_of(operands[0]), shape_of(op.operands[0]), dims, strict=True):
-        repeats = size == 1 and (old == 1 or mutation.chance(0.5))
+        repeats = size == 1 and (old == 1 or change.chance(0.5))
         if dim < len(shape) and not repeats and size != DYNAMIC:
             shape[dim] = size
     return shape
 
 
-def _reshape(
-    op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation
-) -> list[int]:
+def _reshape(op: ir.OpView, operands: Values, attributes: Attributes, change: Change) -> list[int]:
     old, out, new = shape_of(op.operands[0]), shape_of(op.results[0]), shape_of(operands[0])
-    if DYNAMIC in new or (old == new and not mutation.chance(0.15)):
+    if DYNAMIC in new or (old == new and not change.chance(0.15)):
         return list(out)
-    if (drawn := mutation.drawn_shape(math.prod(new), len(out))) is not None:
+    if (drawn := change.drawn_shape(math.prod(new), len(out))) is not None:
         return drawn
     shape: list[int] = []
     for before, after in _groups(old, out):
         total = math.prod(new[slice(*before)])
-        shape += _split(total, [mutation.extent(n) for n in out[slice(*after)]])
+        shape += _split(total, [change.extent(n) for n in out[slice(*after)]])
     return shape
 
 
@@ -309,7 +305,7 @@ def _groups(
     return [((a, c), (b, d)) for (a, b), (c, d) in pairwise(cuts)]
 
 
-def _dot(op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation) -> list[int]:
+def _dot(op: ir.OpView, operands: Values, attributes: Attributes, change: Change) -> list[int]:
     numbers = hlo.DotDimensionNumbers(attributes["dot_dimension_numbers"])
     lhs, rhs = map(shape_of, operands)
     of_lhs = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
@@ -320,7 +316,7 @@ def _dot(op: ir.OpView, operands: Values, attributes: Attributes, mutation: Muta
 
 
 def _convolution(
-    op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation
+    op: ir.OpView, operands: Values, attributes: Attributes, change: Change
 ) -> list[int]:
     numbers = hlo.ConvDimensionNumbers(attributes["dimension_numbers"])
     image, kernel = map(shape_of, operands)
@@ -347,7 +343,7 @@ def _convolution(
 
 
 def _reduce_window(
-    op: ir.OpView, operands: Values, attributes: Attributes, mutation: Mutation
+    op: ir.OpView, operands: Values, attributes: Attributes, change: Change
 ) -> list[int]:
     shape = shape_of(operands[0])
     ones = [1] * len(shape)
@@ -367,16 +363,16 @@ def _windows(
     return (size - window) // stride + 1 if 0 <= window <= size else 0
 
 
-SHAPES: Mapping[str, Callable[[ir.OpView, Values, Attributes, Mutation], list[int]]] = {
-    "stablehlo.convert": lambda op, operands, attributes, mutation: list(shape_of(operands[0])),
+SHAPES: Mapping[str, Callable[[ir.OpView, Values, Attributes, Change], list[int]]] = {
+    "stablehlo.convert": lambda op, operands, attributes, change: list(shape_of(operands[0])),
     "stablehlo.bitcast_convert": _bitcast,
-    "stablehlo.iota": lambda op, operands, attributes, mutation: [
-        mutation.static(n) for n in shape_of(op.results[0])
+    "stablehlo.iota": lambda op, operands, attributes, change: [
+        change.static(n) for n in shape_of(op.results[0])
     ],
     "stablehlo.broadcast_in_dim": _broadcast,
     "stablehlo.reshape": _reshape,
     "stablehlo.dot_general": _dot,
-    "stablehlo.reduce": lambda op, operands, attributes, mutation: [
+    "stablehlo.reduce": lambda op, operands, attributes, change: [
         n for dim, n in enumerate(shape_of(operands[0])) if dim not in set(attributes["dimensions"])
     ],
     "stablehlo.convolution": _convolution,

@@ -36,7 +36,7 @@ from .inputs import KINDS, CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
 from .rebuild import NotValid, rebuild
-from .rebuild_types import Mutation
+from .rebuild_types import Change
 from .reference import INTERPRETER_BUDGET_S, RationedInterpreter
 from .run import Interpreter, shared_interpreter
 
@@ -288,7 +288,7 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
     sizes = sorted({size for kind in kinds for size in kind.shape if size > 1}, reverse=True)
     for size, other in product(sizes[:_MOST_SIZES], _OTHER_SIZES):
         try:
-            yield rebuild(inlined, Mutation(extents={size: other}))
+            yield rebuild(inlined, Change(extents={size: other}))
         except NotValid:
             continue
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +12,7 @@ import click
 
 from ..errors import JxcError, UsageError
 from ..events.script import UserProgram, flush, when_imported
-from ..files import require_file, write_output
+from ..files import json_text, require_file, write_json
 from . import print_error
 
 
@@ -136,9 +135,8 @@ def _stderr_again() -> TextIO | None:
 
 def write_program_json(found: Mapping[str, Any], file: str, own_stdout: int | None) -> None:
     """Write the object of --json to its file, or to the descriptor of `run_program`."""
-    text = json.dumps(found, indent=2) + "\n"
     if own_stdout is None:
-        write_output(text, file)
+        write_json(found, file)
     else:
         with os.fdopen(own_stdout, "w") as stdout:
-            stdout.write(text)
+            stdout.write(json_text(found))

@@ -12,6 +12,7 @@ from ..compiled.program import read_optimised
 from ..errors import JxcError, UsageError
 from ..ir import count_ops
 from ..pipeline import PipelineLike
+from ..tools.explain.functions import name_of
 from ..tools.report.budgets import Budgets, Measured, check
 
 
@@ -91,8 +92,3 @@ def lowered_for(
     if target is None or find_target(target).platform == lowered.platform:
         return lowered
     return lowered.for_target(target)
-
-
-def name_of(fn: Any) -> str:
-    """The name of a function in messages."""
-    return str(getattr(fn, "__name__", type(fn).__name__))

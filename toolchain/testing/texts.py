@@ -22,7 +22,8 @@ from ..backend.targets import find_target
 from ..distribution import pip_install
 from ..errors import JxcError, MissingTargetError, UsageError
 from ..pipeline import PipelineLike
-from .budgets import lowered_for, name_of
+from ..tools.explain.functions import name_of
+from .budgets import lowered_for
 
 _DIRECTIVE = re.compile(r"\s*(?:(?://|#|;)\s*)?(CHECK)(-[A-Z]+(?:-\d+)?)?(?:\{LITERAL\})?:")
 _KNOWN_SUFFIX = re.compile(r"-(NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+)")

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from ...ir import walk
 from ...ir.values import shape_of
 from ..rebuild import rebuild
-from ..rebuild_types import Mutation
+from ..rebuild_types import Change
 from .edit import body, entry
 from .search import Edit, Search
 
@@ -60,7 +60,7 @@ def resized(
     Raises:
         NotValid: there is no such module.
     """
-    return rebuild(module, Mutation(extents=sizes, arguments=arguments or {}))
+    return rebuild(module, Change(extents=sizes, arguments=arguments or {}))
 
 
 def _resized(index: int, dimension: int, extent: int) -> Edit:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, starmap
 from typing import Any, Literal
 
-from .graph import ARGUMENT, PROGRAM, Graph, ProgramNode, QuotedLine
+from .graph import ARGUMENT, PROGRAM, DiffNode, Graph, QuotedLine
 from .matching import COMMUTATIVE, Matching
 
 Kind = Literal["fewer", "more", "changed", "rewired"]
@@ -134,7 +134,7 @@ _ORDER: Mapping[str, int] = {"changed": 0, "fewer": 1, "more": 2, "rewired": 3}
 
 
 def _alone(kind: Kind, graph: Graph, matching: Matching) -> Iterable[DifferenceGroup]:
-    gathered: dict[Any, list[ProgramNode]] = {}
+    gathered: dict[Any, list[DiffNode]] = {}
     for node in graph.walk():
         is_shown = node.is_op or (node.op == ARGUMENT and node.owner is None)
         if is_shown and node not in matching.partner:
@@ -156,7 +156,7 @@ def _changed(matching: Matching) -> Iterator[_Pair]:
             yield "changed", other.op, other.site, one.site, _changes(one, other)
 
 
-def _changes(one: ProgramNode, other: ProgramNode) -> tuple[tuple[str, str, str], ...]:
+def _changes(one: DiffNode, other: DiffNode) -> tuple[tuple[str, str, str], ...]:
     before, after = one.describe(), other.describe()
     names = dict.fromkeys((*before, *after))
     pairs = ((name, before.get(name, ""), after.get(name, "")) for name in names)
@@ -178,9 +178,7 @@ def _rewired(matching: Matching) -> Iterator[_Pair]:
         last = max(last, index)
 
 
-def _is_rewired(
-    one: ProgramNode, other: ProgramNode, partner: Mapping[ProgramNode, ProgramNode]
-) -> bool:
+def _is_rewired(one: DiffNode, other: DiffNode, partner: Mapping[DiffNode, DiffNode]) -> bool:
     """Whether a pair has operands or owners that are not partners of each other.
 
     Operands that only one program has do not count: they are differences of their own.

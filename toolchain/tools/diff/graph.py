@@ -17,7 +17,7 @@ from ...hlo import Computation, Instruction, Module, Shape
 from ...source import SourceLine, short_path
 
 ARGUMENT, RESULT, PROGRAM = "argument", "result", "program"
-"""The ops of nodes that are not an op of the program: see `ProgramNode.is_op`."""
+"""The ops of nodes that are not an op of the program: see `DiffNode.is_op`."""
 
 _NO_FILE = "-"  # MLIR's file name for a module without locations
 
@@ -52,7 +52,7 @@ ToQuotedLine = Callable[[SourceLine | None], QuotedLine | None]
 
 
 @dataclass(eq=False, slots=True)
-class ProgramNode:
+class DiffNode:
     """One op, one argument, or the results that end a block.
 
     Attributes:
@@ -71,12 +71,12 @@ class ProgramNode:
     op: str
     types: Hashable = ()
     attributes: Hashable = ()
-    operands: tuple[tuple[ProgramNode, int], ...] = ()
-    owner: ProgramNode | None = None
+    operands: tuple[tuple[DiffNode, int], ...] = ()
+    owner: DiffNode | None = None
     site: QuotedLine | None = None
     path: str = ""
     describe: Callable[[], Mapping[str, str]] = dict
-    regions: tuple[Sequence[ProgramNode], ...] = ()
+    regions: tuple[Sequence[DiffNode], ...] = ()
     is_ordered: bool = False
 
     @property
@@ -102,19 +102,19 @@ class Graph:
         source: the module, which must stay alive as long as its nodes describe themselves.
     """
 
-    program: ProgramNode
-    arguments: Sequence[ProgramNode]
+    program: DiffNode
+    arguments: Sequence[DiffNode]
     names: Sequence[str]
-    nodes: Sequence[ProgramNode]
+    nodes: Sequence[DiffNode]
     source: object
 
-    def walk(self) -> Iterator[ProgramNode]:
+    def walk(self) -> Iterator[DiffNode]:
         """Every node but `program`; owners before the nodes in their regions."""
         yield from self.arguments
         yield from walk(self.nodes)
 
 
-def walk(nodes: Sequence[ProgramNode]) -> Iterator[ProgramNode]:
+def walk(nodes: Sequence[DiffNode]) -> Iterator[DiffNode]:
     """Nodes and the nodes in their regions, owners first."""
     for node in nodes:
         yield node
@@ -122,7 +122,7 @@ def walk(nodes: Sequence[ProgramNode]) -> Iterator[ProgramNode]:
             yield from walk(region)
 
 
-def inherit_lines(nodes: Sequence[ProgramNode]) -> None:
+def inherit_lines(nodes: Sequence[DiffNode]) -> None:
     """Give ops without a line, such as constants, the line of the first op that reads them."""
     without = {node for node in walk(nodes) if node.is_op and node.site is None}
     for node in reversed(list(walk(nodes))):
@@ -168,8 +168,8 @@ def graph_of_hlo(module: Module, to_line: ToQuotedLine) -> Graph:
         "replicas": str(module.num_replicas),
         "aliases": str(dict(sorted(module.aliases.items()))),
     }
-    program = ProgramNode(PROGRAM, tuple(settings.items()), describe=lambda: settings)
-    known: dict[Instruction, ProgramNode] = {}
+    program = DiffNode(PROGRAM, tuple(settings.items()), describe=lambda: settings)
+    known: dict[Instruction, DiffNode] = {}
     nodes = _computation_nodes(module.entry, known, None, to_line)
     arguments = [known[parameter] for parameter in module.entry.parameters]
     names = [parameter.name for parameter in module.entry.parameters]
@@ -180,10 +180,10 @@ def graph_of_hlo(module: Module, to_line: ToQuotedLine) -> Graph:
 
 def _computation_nodes(
     computation: Computation,
-    known: dict[Instruction, ProgramNode],
-    owner: ProgramNode | None,
+    known: dict[Instruction, DiffNode],
+    owner: DiffNode | None,
     to_line: ToQuotedLine,
-) -> list[ProgramNode]:
+) -> list[DiffNode]:
     """The nodes of a computation: its parameters, its instructions, and its result."""
     others = [each for each in computation.instructions if each.opcode != "parameter"]
     nodes = []
@@ -191,7 +191,7 @@ def _computation_nodes(
         entries = _entries(each)
         attributes = tuple(entry for entry in entries.items() if entry[0] != "type")
         describe: Callable[[], Mapping[str, str]] = partial(dict, entries)
-        node = ProgramNode(each.opcode, entries["type"], attributes, owner=owner, describe=describe)
+        node = DiffNode(each.opcode, entries["type"], attributes, owner=owner, describe=describe)
         if each.opcode == "parameter":
             node.op = ARGUMENT
         else:
@@ -205,7 +205,7 @@ def _computation_nodes(
             _computation_nodes(called, known, node, to_line) for called in each.called
         )
     end = ((known[computation.root], 0),)
-    return [*nodes, ProgramNode(RESULT, operands=end, owner=owner)]
+    return [*nodes, DiffNode(RESULT, operands=end, owner=owner)]
 
 
 def _entries(instruction: Instruction) -> Mapping[str, str]:

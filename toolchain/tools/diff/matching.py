@@ -23,7 +23,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from .graph import ARGUMENT, RESULT, Graph, ProgramNode
+from .graph import ARGUMENT, RESULT, DiffNode, Graph
 
 COMMUTATIVE = frozenset(
     f"{dialect}{name}"
@@ -31,7 +31,7 @@ COMMUTATIVE = frozenset(
     for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 )
 
-_Users = dict[ProgramNode, list[tuple[ProgramNode, int, int]]]
+_Users = dict[DiffNode, list[tuple[DiffNode, int, int]]]
 """For each node its users, the position of the operand, and which of the node's results it is."""
 
 
@@ -45,14 +45,14 @@ class NodeNumbers:
     """
 
     def __init__(
-        self, one: Graph, other: Graph, arguments: Iterable[tuple[ProgramNode, ProgramNode]]
+        self, one: Graph, other: Graph, arguments: Iterable[tuple[DiffNode, DiffNode]]
     ) -> None:
         self._table: dict[Hashable, int] = {}
         self._argument_pairs = {n: number for number, pair in enumerate(arguments) for n in pair}
-        self.down: dict[ProgramNode, int] = {}
-        self.up: dict[ProgramNode, int] = {}
-        self.down_shape: dict[ProgramNode, int] = {}
-        self.up_shape: dict[ProgramNode, int] = {}
+        self.down: dict[DiffNode, int] = {}
+        self.up: dict[DiffNode, int] = {}
+        self.down_shape: dict[DiffNode, int] = {}
+        self.up_shape: dict[DiffNode, int] = {}
         for graph in (one, other):
             nodes, users = [*graph.arguments, *graph.nodes], _users(graph.walk())
             self._number_down(nodes, self.down, 0, True)
@@ -60,7 +60,7 @@ class NodeNumbers:
             self._number_down(nodes, self.down_shape, 0, False)
             self._number_up(nodes, self.up_shape, users, False)
 
-    def of_block(self, nodes: Sequence[ProgramNode], known: dict[ProgramNode, int]) -> int:
+    def of_block(self, nodes: Sequence[DiffNode], known: dict[DiffNode, int]) -> int:
         """The number of a block: its results, its effects in order, and the rest in any order."""
         results = tuple(known[node] for node in nodes if node.op == RESULT)
         effects = tuple(known[node] for node in nodes if node.is_ordered)
@@ -71,11 +71,7 @@ class NodeNumbers:
         return self._table.setdefault(key, len(self._table))
 
     def _number_down(
-        self,
-        nodes: Sequence[ProgramNode],
-        known: dict[ProgramNode, int],
-        level: int,
-        is_exact: bool,
+        self, nodes: Sequence[DiffNode], known: dict[DiffNode, int], level: int, is_exact: bool
     ) -> None:
         """Number nodes after their operands."""
         arguments = 0
@@ -98,11 +94,7 @@ class NodeNumbers:
             known[node] = self._number((node.op, signature, tuple(operands), tuple(regions)))
 
     def _number_up(
-        self,
-        nodes: Sequence[ProgramNode],
-        known: dict[ProgramNode, int],
-        users: _Users,
-        is_exact: bool,
+        self, nodes: Sequence[DiffNode], known: dict[DiffNode, int], users: _Users, is_exact: bool
     ) -> None:
         """Number nodes after their users and their owner."""
         for node in reversed(nodes):
@@ -119,7 +111,7 @@ class NodeNumbers:
                 self._number_up(region[:-1], known, users, is_exact)
 
 
-def _users(nodes: Iterable[ProgramNode]) -> _Users:
+def _users(nodes: Iterable[DiffNode]) -> _Users:
     """The users of each node that are among `nodes`."""
     found: _Users = {}
     for node in nodes:
@@ -128,7 +120,7 @@ def _users(nodes: Iterable[ProgramNode]) -> _Users:
     return found
 
 
-_Key = Callable[[ProgramNode], Hashable]
+_Key = Callable[[DiffNode], Hashable]
 """What pairs nodes: two nodes with an equal key. None excludes a node."""
 
 
@@ -144,7 +136,7 @@ class Matching:
 
     def __init__(self, one: Graph, other: Graph) -> None:
         self.one, self.other = one, other
-        self.partner: dict[ProgramNode, ProgramNode] = {}
+        self.partner: dict[DiffNode, DiffNode] = {}
         self.arguments = _paired_arguments(one, other)
         self._numbers = NodeNumbers(one, other, self.arguments)
         down = self._numbers.down
@@ -155,7 +147,7 @@ class Matching:
         )
         self._pair_all()
 
-    def pairs(self) -> Iterable[tuple[ProgramNode, ProgramNode]]:
+    def pairs(self) -> Iterable[tuple[DiffNode, DiffNode]]:
         """Every pair, in the order of `one`."""
         yield self.one.program, self.other.program
         yield from ((n, self.partner[n]) for n in self.one.walk() if n in self.partner)
@@ -198,7 +190,7 @@ class Matching:
 
     def _pair_by(self, key: _Key) -> None:
         """Pair the remaining nodes with equal keys, in order."""
-        waiting: dict[Hashable, deque[ProgramNode]] = {}
+        waiting: dict[Hashable, deque[DiffNode]] = {}
         for node in self._unpaired(self.one):
             if (found := key(node)) is not None:
                 waiting.setdefault(found, deque()).append(node)
@@ -206,10 +198,10 @@ class Matching:
             if queue := waiting.get(key(node)):
                 self._join(queue.popleft(), node)
 
-    def _unpaired(self, graph: Graph) -> list[ProgramNode]:
+    def _unpaired(self, graph: Graph) -> list[DiffNode]:
         return [node for node in graph.walk() if node not in self.partner]
 
-    def _join(self, one: ProgramNode, other: ProgramNode) -> None:
+    def _join(self, one: DiffNode, other: DiffNode) -> None:
         self.partner[one], self.partner[other] = other, one
 
     def _pair_neighbours(self, like: _Key) -> None:
@@ -233,34 +225,34 @@ class Matching:
 # Keys
 
 
-def _whole(node: ProgramNode) -> Hashable:
+def _whole(node: DiffNode) -> Hashable:
     return (node.op, node.types, node.attributes)
 
 
-def _types(node: ProgramNode) -> Hashable:
+def _types(node: DiffNode) -> Hashable:
     return (node.op, node.types)
 
 
-def _attributes(node: ProgramNode) -> Hashable:
+def _attributes(node: DiffNode) -> Hashable:
     return (node.op, node.attributes) if node.operands else None
 
 
-def _name(node: ProgramNode) -> Hashable:
+def _name(node: DiffNode) -> Hashable:
     return node.op if node.operands else None
 
 
-def _line_and_path(node: ProgramNode) -> Hashable:
+def _line_and_path(node: DiffNode) -> Hashable:
     return (node.site.identity, node.path) if node.site and node.path else None
 
 
-def _line(node: ProgramNode) -> Hashable:
+def _line(node: DiffNode) -> Hashable:
     return node.site.identity if node.site else None
 
 
 def _joint(one: _Key, other: _Key) -> _Key:
     """Both keys as one; a node has it if it has both."""
 
-    def key(node: ProgramNode) -> Hashable:
+    def key(node: DiffNode) -> Hashable:
         first = one(node)
         second = None if first is None else other(node)
         return None if second is None else (first, second)
@@ -271,9 +263,9 @@ def _joint(one: _Key, other: _Key) -> _Key:
 # Neighbours
 
 
-def _neighbours(one: ProgramNode, other: ProgramNode) -> list[tuple[ProgramNode, ProgramNode]]:
+def _neighbours(one: DiffNode, other: DiffNode) -> list[tuple[DiffNode, DiffNode]]:
     """The operands of both by position, and the arguments and ends of their regions."""
-    found: list[tuple[ProgramNode, ProgramNode]] = []
+    found: list[tuple[DiffNode, DiffNode]] = []
     if len(one.operands) == len(other.operands):
         pairs = zip(one.operands, other.operands, strict=True)
         found += [(a, b) for (a, _), (b, _) in pairs]
@@ -284,12 +276,12 @@ def _neighbours(one: ProgramNode, other: ProgramNode) -> list[tuple[ProgramNode,
 
 
 def _alike_users(
-    users: Iterable[tuple[ProgramNode, int, int]],
-    others: Iterable[tuple[ProgramNode, int, int]],
+    users: Iterable[tuple[DiffNode, int, int]],
+    others: Iterable[tuple[DiffNode, int, int]],
     like: _Key,
-) -> list[tuple[ProgramNode, ProgramNode]]:
+) -> list[tuple[DiffNode, DiffNode]]:
     """The users of both nodes that are alike and read the same operand position."""
-    waiting: dict[Hashable, deque[ProgramNode]] = {}
+    waiting: dict[Hashable, deque[DiffNode]] = {}
     for user, position, _ in users:
         waiting.setdefault((position, like(user)), deque()).append(user)
     found = []
@@ -305,7 +297,7 @@ _NO_NAME = re.compile(r"arg\d+$")  # MLIR's name of an argument without one
 _MAX_ALIGNED = 500  # arguments that are aligned by types, which takes quadratic time
 
 
-def _paired_arguments(one: Graph, other: Graph) -> list[tuple[ProgramNode, ProgramNode]]:
+def _paired_arguments(one: Graph, other: Graph) -> list[tuple[DiffNode, DiffNode]]:
     """Pairs in order; if the numbers differ, aligned by name, or by type without names."""
     if len(one.arguments) == len(other.arguments):
         return list(zip(one.arguments, other.arguments, strict=True))

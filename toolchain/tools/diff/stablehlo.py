@@ -26,8 +26,8 @@ from .graph import (
     ARGUMENT,
     PROGRAM,
     RESULT,
+    DiffNode,
     Graph,
-    ProgramNode,
     QuotedLine,
     ToQuotedLine,
     inherit_lines,
@@ -40,8 +40,8 @@ _MAX_ELEMENTS = 16  # of a constant that is shown in full
 _DEFAULTS = ("[]", "false", "1 : i32")  # of attributes of a module, which do not matter
 _IGNORED = frozenset(["jax.result_info", "jax.arg_info"])  # names of arguments and results
 
-_Operands = tuple[tuple[ProgramNode, int], ...]
-_Values = dict[ir.Value, tuple[ProgramNode, int]]
+_Operands = tuple[tuple[DiffNode, int], ...]
+_Values = dict[ir.Value, tuple[DiffNode, int]]
 
 
 def graph_of_module(module: ir.Module, to_line: ToQuotedLine) -> Graph:
@@ -65,8 +65,8 @@ class _Scope(NamedTuple):
         site, path: of the op or the call around it; an op without a line of its own gets `site`.
     """
 
-    nodes: list[ProgramNode]
-    owner: ProgramNode | None = None
+    nodes: list[DiffNode]
+    owner: DiffNode | None = None
     site: QuotedLine | None = None
     path: str = ""
 
@@ -98,27 +98,27 @@ class _StablehloReader:
         ]
         ends = self._block(block, values, scope)
         types, result_attributes = _result_entries(entry)
-        end = ProgramNode(RESULT, tuple(types.items()), tuple(result_attributes.items()), ends)
+        end = DiffNode(RESULT, tuple(types.items()), tuple(result_attributes.items()), ends)
         end.describe = lambda: types | result_attributes
         scope.nodes.append(end)
         inherit_lines(scope.nodes)
         return Graph(program, arguments, argument_names(entry), scope.nodes, self.module)
 
-    def _function(self, op: ir.OpView) -> ProgramNode:
+    def _function(self, op: ir.OpView) -> DiffNode:
         """A function of a module without @main. Its name does not matter."""
         type_ = op.attributes["function_type"]
-        node = ProgramNode(_FUNCTION, type_, describe=lambda: {"type": str(type_)})
+        node = DiffNode(_FUNCTION, type_, describe=lambda: {"type": str(type_)})
         node.regions = (self._region(op.regions[0], _Values(), _Scope([], node)),)
         return node
 
-    def _program(self) -> ProgramNode:
+    def _program(self) -> DiffNode:
         """The attributes of the module without its name, and its meshes."""
         attributes = self.module.operation.attributes
         entries = {name: str(a) for name, a in attributes.items() if name != "sym_name"}
         entries = {name: text for name, text in entries.items() if text not in _DEFAULTS}
         meshes = [op for op in self.module.body.operations if op.operation.name == _MESH]
         entries |= {op.attributes["sym_name"].value: str(op.attributes["mesh"]) for op in meshes}
-        return ProgramNode(PROGRAM, tuple(sorted(entries.items())), describe=lambda: entries)
+        return DiffNode(PROGRAM, tuple(sorted(entries.items())), describe=lambda: entries)
 
     def _block(self, block: Any, values: _Values, scope: _Scope) -> _Operands:
         """Append the ops of a block to `scope.nodes`; returns the operands of its terminator."""
@@ -137,7 +137,7 @@ class _StablehloReader:
                 results = self._block(body, dict(zip(body.arguments, operands, strict=True)), inner)
                 values.update(zip(op.results, results, strict=True))
                 continue
-            node = ProgramNode(
+            node = DiffNode(
                 name,
                 tuple(result.type for result in op.results),
                 self._attributes(op),
@@ -154,13 +154,13 @@ class _StablehloReader:
             node.regions = tuple(self._region(region, values, inner) for region in op.regions)
         return operands
 
-    def _region(self, region: Any, values: _Values, scope: _Scope) -> list[ProgramNode]:
+    def _region(self, region: Any, values: _Values, scope: _Scope) -> list[DiffNode]:
         scope = scope._replace(nodes=[])
         operands: _Operands = ()
         for block in region.blocks:
             scope.nodes.extend(_argument(each, {}, scope.owner, values) for each in block.arguments)
             operands = self._block(block, values, scope)
-        return [*scope.nodes, ProgramNode(RESULT, operands=operands, owner=scope.owner)]
+        return [*scope.nodes, DiffNode(RESULT, operands=operands, owner=scope.owner)]
 
     def _attributes(self, op: ir.OpView) -> Hashable:
         """The attributes as a value; within one context, equal attributes are identical."""
@@ -215,11 +215,11 @@ def _path_of(location: ir.Location) -> str:
 
 
 def _argument(
-    argument: Any, entries: Mapping[str, str], owner: ProgramNode | None, values: _Values
-) -> ProgramNode:
+    argument: Any, entries: Mapping[str, str], owner: DiffNode | None, values: _Values
+) -> DiffNode:
     described = {"type": str(argument.type), **entries}
     attributes = tuple(sorted(entries.items()))
-    node = ProgramNode(ARGUMENT, argument.type, attributes, owner=owner, describe=lambda: described)
+    node = DiffNode(ARGUMENT, argument.type, attributes, owner=owner, describe=lambda: described)
     values[argument] = node, 0
     return node
 
