@@ -161,7 +161,7 @@ def nested(depth):
         (
             {"devices": 8, "mesh": {"x": 8}},
             MissingTargetError,
-            "for 8 devices, and JAX finds 4 here: XLA_FLAGS=",
+            "for 8 devices, and JAX finds 4 here: JAX_NUM_CPU_DEVICES=8",
         ),
         ({"arguments": None}, ArtifactError, "expected an array at arguments, found null"),
         ({"devices": 8}, ArtifactError, "expected one device for each position of its mesh"),
