@@ -17,11 +17,11 @@ from jxc.check.modules import main_type
 from jxc.compiled.collectives import collectives_of
 from jxc.hlo import parse_hlo
 from jxc.ir import clone_module, main_of
-from jxc.passes.workarounds.faults import FAULTS
 from jxc.rewrite import Rule
 from jxc.rewrite.driver import apply_rules
 
 from ..lit_seeds import Seed, all_rules, seeds_for
+from .faults import FAULTS
 
 _MOST = 3  # ways to split a program
 _SEEDS = 2  # programs of a rule

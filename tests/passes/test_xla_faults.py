@@ -13,10 +13,10 @@ from pathlib import Path
 import jaxlib.version
 import pytest
 
-from jxc.passes.workarounds.faults import CHECKED, FAULTS
 from jxc.pipeline import LEVELS
 from jxc.pipeline.library import our_passes
 
+from .faults import CHECKED, FAULTS
 from .xla_faults import BESIDE, PROGRAMS, name_of
 
 ROOT = Path(__file__).parents[2]

@@ -1,9 +1,9 @@
-"""From a recording to a `Profile`: who is given which part of the wall clock.
+"""From a recording to a `Profile`: how the wall clock is divided.
 
-Everything that was active is a span with a level and an owner (`spans.py`): the threads of a kernel
-above kernels, kernels above loops, loops above what the host does. `wall.shares` divides the wall
-clock between the spans. Samples of the stack of Python cover the whole time at the lowest level, so
-that the parts add up to the wall clock.
+Everything that was active is a span with a level and an owner (`spans.py`). The levels, from the
+highest, are the threads that compute a kernel, kernels, loops, and what the host does.
+`wall.shares` gives each moment to the active spans of the highest level. Samples of Python's stack
+are spans of the lowest level. They cover the whole time, so that the parts add up to the wall clock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The faults of XLA that jxc's levels avoid.
 
-`tests/passes/test_xla_faults.py` has a program for each, and fails if this list is wrong for plain
-XLA of the installed jaxlib. `docs/promises.md` prints the list.
+`test_xla_faults.py` has a program for each, and fails if this list is wrong for plain XLA of the
+installed jaxlib. `docs/promises.md` prints the list.
 """
 
 from __future__ import annotations
