@@ -110,6 +110,11 @@ def test_run_that_was_recorded_in_part_is_counted_in_part(monkeypatch):
     assert measured(monkeypatch, cut).overhead == {"jit_f(1)": pytest.approx(2)}
 
 
+def test_first_run_alone_is_not_compared(monkeypatch):
+    """It takes longer than later ones, with or without recording."""
+    assert measured(monkeypatch, made(6.0, a=10, b=1)).overhead == {}
+
+
 def test_recorded_run_that_is_no_longer_than_one_without_has_no_ratio(monkeypatch):
     found = measured(monkeypatch, made(6.0, a=20, b=2), plain=[1.0, 3.5, 1.0])
     assert found.overhead == {"jit_f(1)": 1.0}

@@ -12,6 +12,7 @@ import bisect
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def build(recorded: Recorded, device: Device) -> Profile:
     counts = _add_kernels(spans, trace, programs)
     for (program, op), count in counts.items():  # a sort is two events: a copy, and the sort
         if not programs[program].is_repeated(op):
-            count[0] = min(count[0], runs[program])
+            count.runs = min(count.runs, runs[program])
     _add_host(spans, recorded)
     steps = _steps(recorded)
     pieces = list(_pieces(spans.seconds(), _by_step(spans, recorded, steps), counts, programs))
@@ -103,11 +104,19 @@ def _text(proto: bytes | None) -> str:
     return session.hlo_text(proto) if proto else ""
 
 
+@dataclass
+class _KernelRuns:
+    """How often a kernel ran, and for how long on accelerators: 0 s on the CPU."""
+
+    runs: int = 0
+    busy_seconds: float = 0.0
+
+
 def _add_kernels(
     spans: OwnedSpans, trace: Trace, programs: Mapping[str, RecordedProgram]
-) -> dict[tuple[str, str], list[float]]:
-    """Add the kernels, and the runs around them; returns the count and duration of each kernel."""
-    counts: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
+) -> dict[tuple[str, str], _KernelRuns]:
+    """Add the kernels, and the runs of programs around them; returns the runs of each kernel."""
+    counts: dict[tuple[str, str], _KernelRuns] = defaultdict(_KernelRuns)
     depths: dict[tuple[str, str], int | None] = {}
     base = trace.started
     starts, ends, numbers = trace.ops.columns
@@ -121,8 +130,8 @@ def _add_kernels(
     busy = np.bincount(numbers, ends - starts, minlength=len(found)) * 1e-9
     for (device, *name), count, seconds in zip(trace.ops.keys, runs, busy, strict=True):
         total = counts[name[0], name[1]]
-        total[0] += int(count)
-        total[1] += 0.0 if device.startswith("cpu") else float(seconds)
+        total.runs += int(count)
+        total.busy_seconds += 0.0 if device.startswith("cpu") else float(seconds)
     starts, ends, numbers = trace.work.columns
     is_kernel = np.array([depths.get(key[1:], 0) is None for key in trace.work.keys], dtype=bool)
     chosen = np.flatnonzero(is_kernel[numbers]) if len(numbers) else numbers
@@ -223,7 +232,7 @@ def _by_step(
 def _pieces(
     seconds: Mapping[object, float],
     by_step: Mapping[object, tuple[float, ...]],
-    counts: Mapping[tuple[str, str], list[float]],
+    counts: Mapping[tuple[str, str], _KernelRuns],
     programs: Mapping[str, RecordedProgram],
 ) -> Iterator[Piece]:
     for owner, given in seconds.items():
@@ -248,16 +257,26 @@ _PART_OF_KIND = {"callback": "callbacks", "control": "between kernels", "transfe
 
 
 def _of_kernel(
-    program: RecordedProgram, op: str, seconds: float, count: list[float], steps: Sequence[float]
+    program: RecordedProgram, op: str, seconds: float, count: _KernelRuns, steps: Sequence[float]
 ) -> Iterator[Piece]:
     cost = program.cost_of(op)
-    runs, busy = int(count[0]), count[1] or seconds
+    busy = count.busy_seconds or seconds
     is_copy = not program.name and cost.kind == "copy"
     part = "transfers" if is_copy else _PART_OF_KIND.get(cost.kind, "device work")
     for origin, fraction in cost.parts:
         own = seconds * fraction
         shown = tuple(each * fraction for each in steps)
-        yield Piece(part, origin, own, busy * fraction, program.name, cost, runs, fraction, shown)
+        yield Piece(
+            part,
+            origin,
+            own,
+            busy_seconds=busy * fraction,
+            program=program.name,
+            kernel=cost,
+            calls=count.runs,
+            fraction=fraction,
+            by_step=shown,
+        )
 
 
 def _steps(recorded: Recorded) -> list[ProfiledStep]:

@@ -73,7 +73,8 @@ def with_measurements(
         event = _measurable(program, events)
         if event is None:
             continue
-        seconds = _seconds_of_run(profile, row, program.kernels)
+        runs = _runs_of(profile, row, program.kernels)
+        seconds = row.seconds / runs if runs else 0.0
         if seconds > _MAX_SECONDS:
             continue
         progress(f"running {row.name} without recording, and with {_PIPELINE}")
@@ -82,7 +83,7 @@ def with_measurements(
             note, changed = versions.compare(record)
         except (JxcError, RuntimeError, ValueError, MemoryError):  # a callback, several devices
             continue
-        if seconds and versions.plain:
+        if runs > 1 and versions.plain:  # the first run takes longer, with or without recording
             overhead[row.name] = _overhead(seconds + versions.seconds_around, versions.plain)
         if note:
             notes.append(f"with {_PIPELINE}, {row.name} {note}")
@@ -107,8 +108,8 @@ def _measurable(program: RecordedProgram, events: Sequence[CompileEvent]) -> Com
     return event
 
 
-def _seconds_of_run(profile: Profile, row: ProfileRow, kernels: Mapping[str, Kernel]) -> float:
-    """The time of one run of a program while it was recorded, from its first kernel to its last.
+def _runs_of(profile: Profile, row: ProfileRow, kernels: Mapping[str, Kernel]) -> float:
+    """How often a program ran while it was recorded.
 
     The first and the last run may be recorded in part: runs are counted by those of the kernels,
     and the median kernel is in no branch, and is one event.
@@ -118,7 +119,7 @@ def _seconds_of_run(profile: Profile, row: ProfileRow, kernels: Mapping[str, Ker
     """
     calls = {p.kernel.name: p.calls for p in profile.pieces if p.kernel and p.program == row.name}
     runs = [calls[name] / kernels[name].times for name in calls if name in kernels]
-    return row.seconds / statistics.median(runs) if runs else 0.0
+    return statistics.median(runs) if runs else 0.0
 
 
 def _overhead(recorded: float, plain: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import linecache
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from ...pages.highlight import python_lines
 from ...source import SourceLine, short_line, short_path
 from ...units import counted, show_seconds
 from .flame import FlameNode, bars_of, flame_of
-from .presentation import about_overhead, about_steps, percent
-from .profile import PARTS, WARM_UP, Grouping, Profile
+from .presentation import COLUMNS, about_overhead, about_steps, percent
+from .profile import PARTS, WARM_UP, Grouping, Profile, ProfileRow
 from .tracks import ProfileTracks, Track, TrackEvent
 
 _PIXEL = 1000  # events narrower than this part of a view are drawn together
@@ -69,6 +69,7 @@ def write_profile_page(path: str | Path, profile: Profile) -> None:
         },
         anchor=drawing.anchor,
         percent=percent,
+        columns_of=_columns_of,
         sources=sources,
         notes=[*profile.notes, *drawing.notes],
     )
@@ -106,6 +107,11 @@ class View:
     axis: Sequence[tuple[float, str]]
 
 
+def _columns_of(rows: Sequence[ProfileRow]) -> dict[str, Callable[[ProfileRow], str]]:
+    """The columns in which a row has a cell."""
+    return {name: cell for name, cell in COLUMNS.items() if any(map(cell, rows))}
+
+
 class _Drawing:
     def __init__(self, profile: Profile, links: dict[tuple[str, int], str]) -> None:
         self._profile, self._links = profile, links
@@ -121,9 +127,9 @@ class _Drawing:
             (self._colours[key], f"{key[0]} {key[1]}", self._what(key), float(seconds))
             for key, seconds in largest
         ]
-        if rest := sum(totals.values()) - sum(seconds for _, seconds in largest):
-            others = counted(len(totals) - len(largest), "other")
-            self.legend.append(("b-other", others, "", rest))
+        if left := len(totals) - len(largest):
+            rest = sum(totals.values()) - sum(seconds for _, seconds in largest)
+            self.legend.append(("b-other", counted(left, "other"), "", rest))
 
     def _what(self, key: tuple[str, str]) -> str:
         cost = self._tracks.cost_of(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -123,7 +123,7 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
     is_wide = console.width >= _WIDE
     names = ["share", "time", "calls", "each", *(["flops", "bytes"] if is_wide else []), "roofline"]
     names += ["with O2"] * has_o2
-    cells = [_numbers(row, names) for row in shown]
+    cells = [[COLUMNS[name](row) for name in names] for row in shown]
     table = _new_table()
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -145,18 +145,17 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
         console.print(Text("none of these rows changed beyond noise with O2", style="dim"))
 
 
-def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
-    known = {
-        "share": percent(row.share),
-        "time": show_seconds(row.seconds),
-        "calls": f"{row.calls or ''}",
-        "each": show_seconds(row.seconds / row.calls) if row.calls else "",
-        "flops": show_count(row.flops) if row.calls else "",
-        "bytes": show_bytes(row.bytes) if row.calls else "",
-        "roofline": "" if row.roofline is None else percent(row.roofline),
-        "with O2": "" if row.o2_seconds is None else show_seconds(row.o2_seconds),
-    }
-    return [known[name] for name in names]
+COLUMNS: Mapping[str, Callable[[ProfileRow], str]] = {
+    "share": lambda row: percent(row.share),
+    "time": lambda row: show_seconds(row.seconds),
+    "calls": lambda row: f"{row.calls or ''}",
+    "each": lambda row: show_seconds(row.seconds / row.calls) if row.calls else "",
+    "flops": lambda row: show_count(row.flops) if row.calls else "",
+    "bytes": lambda row: show_bytes(row.bytes) if row.calls else "",
+    "roofline": lambda row: "" if row.roofline is None else percent(row.roofline),
+    "with O2": lambda row: "" if row.o2_seconds is None else show_seconds(row.o2_seconds),
+}
+"""The cells of a row by heading, on the terminal and on the page."""
 
 
 def _named(row: ProfileRow, by: Grouping) -> Text:
