@@ -190,8 +190,8 @@ def about_overhead(overhead: Mapping[str, float]) -> str:
     """What recording cost: how many times as long programs took, by name."""
     if not overhead:
         return (
-            "its cost was not measured, since no program was run again without it; "
-            "short kernels may take several times as long"
+            "its cost was not measured, since no program that ran twice was run again without "
+            "it; short kernels may take several times as long"
         )
     took = (
         f"{name} took no longer than without"
