@@ -178,9 +178,7 @@ def _changed(module: ir.Operation, shardings: Shardings, trial: ir.Operation) ->
     return {
         copy
         for old, new in zip(_compared(module), _compared(trial), strict=True)
-        if not is_constant_like(
-            new
-        )  # an op of constants may show as such once a constraint is gone
+        if not is_constant_like(new)  # a constraint that is gone may have hidden that it is one
         for value, copy in zip(old.results, new.results, strict=True)
         if placement(shardings.of(value)) != placement(found.of(copy))
     }

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "rewrite": {"ir", "cost", "units"},
     "pipeline": {"ir", "rewrite", "cost", "display", "importing", "units"},
     "passes": {"ir", "rewrite", "cost", "patterns"},
-    "frontend": {"ir", "source", "importing", "files"},
+    "frontend": {"ir", "source", "importing", "files", "units"},
     "patterns": {"ir", "rewrite", "pipeline"},
     "hlo": {"cost", "source", "files"},
     "backend": COMPILING,

@@ -57,7 +57,6 @@ class Row:
         tensor: from outside of the loop, or the carried tensor that is written.
         dim: the dimension of extent 1 in the row.
         index: the position along it.
-
     """
 
     tensor: ir.Value

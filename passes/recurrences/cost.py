@@ -48,7 +48,6 @@ SHORTEST = 32
 LONGEST_CHAIN = 1024
 """Longer chains of f32 are computed in f64: rounding errors of one chain add up."""
 
-
 COLUMN_LINES = 4000
 """The most cache lines that a column may occupy if its elements are less than `LINE` bytes."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jxc.cost.device import device_named
+from jxc.cost.device import device_named, is_same_device
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,27 @@ from jxc.cost.device import device_named
         ("tpu", "TPU v5p", "v5p"),
         ("tpu", "TPU v6 lite", "v6e"),
         ("tpu", "TPU7x", "tpu7x"),
+        ("tpu", "TPU v4 lite", None),
+        ("gpu", "NVIDIA GeForce RTX 4090", "rtx4090"),
+        ("gpu", "NVIDIA GeForce RTX 4090 Laptop GPU", None),
         ("cpu", "cpu", None),
     ],
 )
 def test_device_is_found_by_the_whole_words_of_its_name(kind, name, device):
     found = device_named(kind, name)
     assert (found and found.name) == device
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "is_same"),
+    [
+        ("tpu", "TPU v5p", "TPU v5", True),
+        ("tpu", "TPU v5e", "TPU v5 lite", True),
+        ("tpu", "TPU v5 lite", "TPU v5", False),
+        ("gpu", "NVIDIA L40S", "NVIDIA L4", False),
+        ("gpu", "NVIDIA L40S", "NVIDIA L40S", True),  # without a data file
+        ("gpu", "NVIDIA L40S", "NVIDIA L40", False),
+    ],
+)
+def test_names_of_one_device(kind, one, other, is_same):
+    assert is_same_device(kind, one, other) is is_same

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -195,12 +196,22 @@ def test_request_with_a_mesh_is_lowered_over_it(tmp_path):
     assert texts[0].count("sdy.sharding =") == 2
 
 
+def test_argument_called_result_is_named_by_its_position(tmp_path):
+    file = tmp_path / "named_result.py"
+    file.write_text("def f(x, *, result):\n    return x + result\n")
+    request = LowerRequest(f"{file}:f", ("f32[8]", "result=f32[8]"), mesh="a=2", sharding=("1=a",))
+    text = str(run_request(request).lowering.module)
+    assert "%arg1: tensor<8xf32> {sdy.sharding" in text and text.count("sdy.sharding =") == 1
+    with pytest.raises(UsageError, match="'result': --sharding 1=SPEC shards the argument"):
+        run_request(replace(request, sharding=("result=a",)))
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
         ({"x": P("dat")}, r"x is f32\[16,8\]: the mesh .* no axis 'dat'. Did you mean 'data'"),
         ({"x": P("data", "data")}, "the axis 'data' occurs twice"),
-        ({"x": P("data", None, None)}, "3 entries, the array has rank 2"),
+        ({"x": P("data", None, None)}, "the spec is for rank 3 or more, the array has rank 2"),
         ({"params": P("data")}, r"params\['b'\] is f32\[6\]: dimension 0, of size 6, is not"),
         ({"y": P()}, r"no argument 'y'. There is params\['b'\], params\['w'\], x"),
         ({"params['v']": P()}, r"Did you mean \"params\['w'\]\""),

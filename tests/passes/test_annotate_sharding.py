@@ -144,7 +144,7 @@ def test_mesh_gets_a_name_that_is_free(tmp_path):
         ("mesh a=2\narg0 -> a b", "rules.txt:2: partition spec 'a b': expected the axes"),
         ("mesh a=2\narg0 -> b", "rules.txt:2: arg0 -> b: .* has no axis 'b'"),
         ("mesh a=2\narg0 -> a,a", "the axis 'a' occurs twice"),
-        ("mesh a=2\narg0 -> None,a", "2 entries, the array has rank 1"),
+        ("mesh a=2\narg0 -> None,a", "the spec is for rank 2 or more, the array has rank 1"),
         ("mesh a=3\narg0 -> a", "dimension 0, of size 8, is not divisible by the 3 devices of 'a'"),
         ("mesh a=2\narg1 -> a", r"argument arg1 is tensor<\?xf32>: dimension 0"),
         ("mesh a=2\narg2 -> a", r"no argument matches. Did you mean 'arg1' or 'arg0'\?"),

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from ..errors import JxcError, UsageError
-from ..files import read_arrays, whole_number
+from ..files import MOST_DIGITS, read_arrays, whole_number
 from .inputs import MOST_BYTES, without_denormals
 
 if TYPE_CHECKING:
@@ -36,8 +36,11 @@ def fill(tree: Any, how: str) -> Any:
     else:
         kind, colon, seed = how.partition(":")
         number = whole_number(seed) if colon else 0
-        if number is None or not (kind == "random" or how == "zeros"):
+        if kind != "random" and how != "zeros":
             raise UsageError(f"--input {how}: expected random, random:SEED, zeros or @FILE.npz")
+        if number is None:
+            digits = f"expected a seed of at most {MOST_DIGITS} digits"
+            raise UsageError(f"--input random:{seed:.80}: {digits}")
         generator = np.random.default_rng(number)
         made = (_array(leaf, kind, generator) for leaf in abstract)
     try:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import UsageError
-from ..files import read_arrays
+from ..files import read_arrays, whole_number
 from ..ir.constants import array_of
 from .inputs import KINDS, CannotRun, Spec, complex_array, make_inputs, specs_of
 from .modules import entry_names, main_type, with_main
@@ -60,10 +59,7 @@ def make_arguments(module: ir.Module, given: Sequence[str], how: str) -> list[np
     if not given:
         if how == "zeros":
             return [np.zeros(spec.shape, spec.dtype) for spec in specs]
-        named = re.fullmatch(rf"({'|'.join(KINDS)})(?::(\d+))?", how)
-        if named is None:
-            raise UsageError(f"--input {how}: expected normal, edge, small, normal:SEED or zeros")
-        return make_inputs(specs, named[1], int(named[2] or 0))
+        return make_inputs(specs, *parse_kind(how))
     arrays = [array for each in given for array in _read(each, module.context)]
     if len(arrays) == len(specs):
         arrays = [_typed(array, spec) for array, spec in zip(arrays, specs, strict=True)]
@@ -71,6 +67,21 @@ def make_arguments(module: ir.Module, given: Sequence[str], how: str) -> list[np
     if found != specs:
         raise UsageError(f"expected arguments {_spell(specs)}; found {_spell(found)}")
     return arrays
+
+
+def parse_kind(how: str) -> tuple[str, int]:
+    """The kind and the seed of `make_arguments(how=...)`.
+
+    Raises:
+        UsageError: there is no such kind, or the seed is not a number.
+    """
+    kind, colon, text = how.partition(":")
+    seed = whole_number(text) if colon else 0
+    if seed is None or kind not in (*KINDS, "zeros") or (kind == "zeros" and colon):
+        raise UsageError(
+            f"--input {how:.80}: expected {', '.join(KINDS)} or zeros, with a seed as in normal:7"
+        )
+    return kind, seed
 
 
 def interpret(module: ir.Module, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:

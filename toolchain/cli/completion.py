@@ -151,8 +151,6 @@ _NAMES: dict[str | None, Callable[[], _Names]] = {
     "mlir_print_ir_after": pass_names,
     "mlir_debug_counter": rule_names,
     "remarks_filter": rule_names,
-    "remarks_filter_missed": rule_names,
-    "remarks_filter_passed": rule_names,
     "assume": _assumptions,
     "target": _target_names,
     "hardware": _target_names,

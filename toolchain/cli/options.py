@@ -91,8 +91,10 @@ SECONDS = _Seconds(min=0, min_open=True)
 """The type of a time limit: a positive number of seconds, not infinite and not NaN."""
 
 
-class _Rows(click.IntRange):
+class _Rows(click.types.StringParamType):
     """A number of rows; None for all."""
+
+    name = "rows"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "all":
@@ -161,6 +163,30 @@ class _Files(click.types.StringParamType):
             ) from None
 
 
+class _Once(click.Option):
+    """An option that may be given once: click would take the last of several."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option, as one that collects its values."""
+        super().add_to_parser(parser, ctx)
+        for names in (parser._short_opt, parser._long_opt):
+            for name in self.opts:
+                if name in names:
+                    names[name].action = "append"
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value.
+
+        Raises:
+            UsageError: there are several.
+        """
+        if isinstance(value, list):
+            if len(value) > 1:
+                raise UsageError(f"give one of {', '.join(self.opts)}, once")
+            value = value[0]
+        return super().type_cast_value(ctx, value)
+
+
 @dataclasses.dataclass(frozen=True)
 class PassOptions:
     """The options that choose passes, their target, and what rules may assume."""
@@ -169,6 +195,7 @@ class PassOptions:
         "-p",
         "--passes",
         "--pass-pipeline",
+        cls=_Once,
         metavar="PIPELINE",
         help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}', or a pipeline in "
         "mlir-opt's syntax.",

@@ -110,6 +110,12 @@ def _check(options: TranslateOptions, output: str) -> None:
     for name, forms in _NEEDED_FORMS.items():
         if vars(options)[name] and (options.form not in forms or options.interpret):
             raise UsageError(f"--{name.replace('_', '-')} needs --to {' or '.join(forms)}")
+    if options.interpret:
+        from ..check.interpret import parse_kind
+
+        parse_kind(options.input_kind)
+    elif options.input_kind != "normal":
+        raise UsageError("--input needs --interpret")
     if (options.args or options.entry) and not options.interpret:
         raise UsageError(f"--{'args' if options.args else 'entry'} needs --interpret")
     if options.interpret and options.form != "mlir":

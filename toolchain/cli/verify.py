@@ -220,7 +220,7 @@ def _compare(
         culprit = blame(broken, pipeline, context=context, seeds=seeds, given=given)
 
     def find_small() -> Any:
-        is_wanted = options.save_reduced or os.environ.get("JXC_REDUCE") != "0"
+        is_wanted = options.save_reduced or os.environ.get("JXC_REDUCE", "").lower() not in _NO
         if pipeline is None or not differing or not is_wanted:
             return None
         return _counterexample(broken, pipeline, differing[0], options)
@@ -390,3 +390,6 @@ def _replacement_as_object(verdict: Any) -> dict[str, Any]:
 
 def _write_json(fields: dict[str, Any]) -> None:
     write_json({"schema_version": 1, **fields}, "-")
+
+
+_NO = ("0", "false", "no", "off")

@@ -110,14 +110,24 @@ def device_named(kind: str, device_kind: str) -> Device | None:
     fitting = [
         each
         for each in known_devices(kind).values()
-        if any(begins_with(device_kind, name) for name in (each.device_kind, f"TPU {each.name}"))
+        if any(_begins_with(device_kind, name) for name in (each.device_kind, f"TPU {each.name}"))
     ]
     return max(fitting, key=lambda each: len(each.device_kind), default=None)
 
 
-def begins_with(device_kind: str, words: str) -> bool:
-    """Whether JAX's name of a device begins with these whole words: an L40S is not an L4."""
-    return re.match(rf"{re.escape(words)}(?!\w)", device_kind) is not None
+def is_same_device(kind: str, device_kind: str, other: str) -> bool:
+    """Whether two of JAX's names are of one device; without data files, whether both are equal."""
+    known = device_named(kind, other)
+    return device_kind == other if known is None else device_named(kind, device_kind) == known
+
+
+def _begins_with(device_kind: str, words: str) -> bool:
+    """Whether JAX's name of a device begins with these whole words: an L40S is not an L4.
+
+    A TPU v4 lite is no v4, and the GPU of a laptop is not that of a desktop.
+    """
+    other = r"(?!\w| (?:lite|Laptop|D)\b)"
+    return re.match(re.escape(words) + other, device_kind) is not None
 
 
 @cache

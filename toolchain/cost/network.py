@@ -36,7 +36,6 @@ Groups = tuple[tuple[int, ...], ...]
 """Devices that exchange data, by their number in the program; of a permute, pairs."""
 
 _KINDS = ("torus", "switch", "memory")
-
 _EXCHANGES = ("all-to-all", "ragged-all-to-all")
 
 

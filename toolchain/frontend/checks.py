@@ -66,8 +66,8 @@ def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
     mapped = next((shape[0] for shape in shapes if shape), None)
     if isinstance(mapped, int) and mapped > jax.device_count():
         raise UsageError(
-            f"pmap maps over {mapped}, but there are {jax.device_count()} devices: "
-            f"{_device_names()}.\n  JAX_NUM_CPU_DEVICES={mapped} splits the CPU into as many."
+            f"pmap maps over {mapped}, more than the devices here: {_device_names()}."
+            f"\n  JAX_NUM_CPU_DEVICES={mapped} splits the CPU into as many."
         )
 
 

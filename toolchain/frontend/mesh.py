@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingTargetError, UsageError
+from ..units import counted
 
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
@@ -65,7 +66,8 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
     kind = devices[0].platform
     more = f"\n  JAX_NUM_CPU_DEVICES={count} splits the CPU into as many." if kind == "cpu" else ""
     raise MissingTargetError(
-        f"the mesh {format_mesh(sizes)} has {count} devices; here is {len(devices)} of kind {kind}."
+        f"the mesh {format_mesh(sizes)} has {counted(count, 'device')}; here is {len(devices)} of "
+        f"kind {kind}."
         f" Lowering and compiling for a target need none of them.{more}"
     )
 

@@ -20,7 +20,7 @@ from ..errors import UsageError
 from . import LowerRequest
 from .mesh import split_host
 from .specs import ArgumentSpec, ArraySpec, parse_argument
-from .target import FunctionTarget, resolve_target, resolve_value
+from .target import FunctionTarget, TargetError, resolve_target, resolve_value
 from .transform import Transform, parse_transform
 
 if TYPE_CHECKING:
@@ -127,13 +127,14 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         args, kwargs = build_arguments(parsed.specs)
     from .lowering import lower
     from .mesh import make_mesh
-    from .shardings import split_shardings
+    from .shardings import check_names, split_shardings
 
     mesh = make_mesh(parsed.mesh or None, platform=request.platform, concrete=request.concrete)
+    check_names(target.function, parsed.outputs)
     shardings: tuple[Any, Any] = (parsed.inputs or None, parsed.outputs or None)
     function = parsed.sharding_function
     if function or "shardings" in own:
-        source = resolve_value(function) if function else own["shardings"]
+        source = _sharding_function(function) if function else own["shardings"]
         shardings = split_shardings(_made(source, mesh), args)
     lowering = lower(
         target.function,
@@ -147,6 +148,13 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         out_shardings=shardings[1],
     )
     return LoweredTarget(target, args, kwargs, lowering)
+
+
+def _sharding_function(name: str) -> Any:
+    try:
+        return resolve_value(name)
+    except TargetError as error:
+        raise TargetError(f"--sharding {name}: {error}") from None
 
 
 def _own_values(request: LowerRequest, target: FunctionTarget) -> dict[str, Any]:

@@ -67,6 +67,24 @@ def parse_shardings(
 _RESULT = re.compile(r"result(?![^.\[])")
 
 
+def check_names(function: Any, results: Mapping[str, Spec]) -> None:
+    """Refuse `--sharding result=SPEC` for a function with a parameter of that name.
+
+    Raises:
+        UsageError: it has one.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return
+    if "result" in results and "result" in parameters:
+        raise UsageError(
+            "--sharding result names what the function returns, and it also has an argument "
+            f"'result': --sharding {parameters.index('result')}=SPEC shards the argument, and "
+            "--sharding FILE.py:FN both"
+        )
+
+
 @dataclass(frozen=True)
 class _Leaf:
     """An array of the arguments or results, and the paths that name it, JAX's own first."""
@@ -135,8 +153,9 @@ def _names(call: TracedCall) -> dict[tuple[int, Any], tuple[str, ...]]:
     names: dict[tuple[int, Any], tuple[str, ...]] = {
         (0, index): (positional[index], str(index)) for index in range(len(call.args))
     }
-    for key in call.kwargs:
-        names[1, key] = (key,) if key in named else (f"{any_name}[{key!r}]", key)
+    for position, key in enumerate(call.kwargs, len(call.args)):
+        own = (key,) if key in named else (f"{any_name}[{key!r}]", key)
+        names[1, key] = (*own, str(position))
     return names
 
 

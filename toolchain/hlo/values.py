@@ -91,7 +91,6 @@ class Instruction:
         literal: the text in parentheses after a constant, a parameter (its number) or an iota.
         op_name: the name stack of the traced op, such as "jit(step)/sin"; empty if unknown.
         place: the source line of the user's program; None if unknown.
-
         is_root: whether its result is the result of its computation.
         computation: the computation that contains it.
     """
@@ -105,7 +104,6 @@ class Instruction:
     literal: str
     op_name: str
     place: SourceLine | None
-
     is_root: bool
     computation: Computation = field(repr=False)
 

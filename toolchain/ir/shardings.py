@@ -175,7 +175,7 @@ def sharding_problem(spec: Spec, mesh: Mapping[str, int], shape: Sequence[object
         if named.count(axis) > 1:
             return f"the axis '{axis}' occurs twice; an axis can split one dimension"
     if len(spec) > len(shape) and named:
-        return f"the spec has {len(spec)} entries, the array has rank {len(shape)}"
+        return f"the spec is for rank {len(spec)} or more, the array has rank {len(shape)}"
     for dimension, axes in enumerate(spec):
         count = math.prod(mesh[axis] for axis in axes)
         if axes and not _divides(count, shape[dimension]):

@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import ml_dtypes
 
-from ...cost.device import begins_with, device_named
+from ...cost.device import is_same_device
 from ...errors import JxcError, MissingTargetError, UsageError
 from ...frontend import kind_of_platform
 from ...frontend.mesh import HOST_DEVICES, make_mesh, sharding_over, within
@@ -163,8 +163,7 @@ def _devices(header: Header, path: str | Path) -> list[Any]:
             f"{path} is for {header.target}, and JAX finds no {header.platform.upper()} here"
         ) from None
     found, kind = here[0].device_kind, kind_of_platform(header.platform)
-    same = device_named(kind, found) == device_named(kind, header.device_kind)
-    if not same or not begins_with(found, header.device_kind):  # "TPU v5 lite" is no "TPU v5"
+    if not is_same_device(kind, found, header.device_kind):
         raise MissingTargetError(
             f"{path} is for {header.target} ({header.device_kind}), and this machine has a {found}"
         )

@@ -59,7 +59,6 @@ def find_counterexample(
         context: of the rules.
         seeds: how often to draw arguments; the same number shows the difference again.
 
-
     Returns:
         None where the difference does not show again on the function alone.
     """

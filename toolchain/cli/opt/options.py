@@ -32,7 +32,8 @@ class OptOptions(PrintOptions, PassOptions):
         "--mlir-elide-elementsattrs-if-larger",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Omit constants of more than N elements; such a module cannot be compiled.",
+        help="Omit constants of more than N elements, and longer resources; such a module cannot "
+        "be compiled.",
     )
     list_passes: bool = flag(help="List every pass and level, then exit.")
     help_pass: str | None = option(metavar="NAME", help="Explain a pass or rule, then exit.")

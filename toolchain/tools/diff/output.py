@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ...display.console import text_console
 from ...source import short_line
-from ...units import show_bytes, show_count, show_seconds, text_width
+from ...units import counted, show_bytes, show_count, show_seconds, text_width
 from .difference import DifferenceGroup, GraphDifference
 from .graph import ToQuotedLine, line_reader
 
@@ -147,7 +147,8 @@ class ProgramComparison:
         names = " and ".join(program.name for program in self.programs)
         groups = self.difference.groups
         lines = len({str(group.site) for group in groups})
-        result = f"{len(groups)} differences on {lines} lines" if groups else "the ops are the same"
+        found = f"{counted(len(groups), 'difference')} on {counted(lines, 'line')}"
+        result = found if groups else "the ops are the same"
         return f"<jxc diff of {names}: {'the same' if self.is_same else result}>"
 
     def __str__(self) -> str:
