@@ -181,12 +181,12 @@ def test_fabric_of_a_torus_has_the_extents_of_the_topology() -> None:
     places = [[0, x, y, z, 0] for z in range(4) for y in range(4) for x in range(4)]
     fabric = fabric_of(target, places, 64)
     assert fabric is not None and fabric.extents == (4, 4, 4)
-    assert fabric.places[1].chip == (1, 0, 0)
+    assert fabric.devices[1].chip == (1, 0, 0)
     assert fabric_of(target, [], 64) is None
     flat = fabric_of(find_target("tpu:v5e:2x4"), [[0, 1, 3, 0, 0]], 1)
-    assert flat is not None and flat.places[0].chip == (1, 3) and flat.extents == (2, 4)
+    assert flat is not None and flat.devices[0].chip == (1, 3) and flat.extents == (2, 4)
 
 
 def test_fabric_of_gpus_has_a_switch_for_each_node() -> None:
     fabric = fabric_of(find_target("gpu:h100"), [], 16)
-    assert fabric is not None and [fabric.places[n].node for n in (0, 7, 8)] == [0, 0, 1]
+    assert fabric is not None and [fabric.devices[n].node for n in (0, 7, 8)] == [0, 0, 1]
