@@ -23,7 +23,7 @@ from ...display.progress import progress as line_of_progress
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
 from ...pipeline import PipelineLike
-from ...units import show_bytes, show_count, show_seconds, text_width
+from ...units import counted, show_bytes, show_count, show_seconds, text_width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -269,7 +269,7 @@ def _seconds(name: str) -> Callable[[Report], str]:
 
 def _rules(found: Report) -> str:
     total = sum(found.rules.values())
-    return f"{total} by {len(found.rules)} rules" if total else "none"
+    return f"{total} by {counted(len(found.rules), 'rule')}" if total else "none"
 
 
 def _collectives(compiled: Compiled) -> str | None:
