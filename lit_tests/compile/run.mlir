@@ -40,7 +40,7 @@
 // WRONG: results DIFFER within {{.*}} (output 0)
 // NOFILE: jxc: error: --input @{{.*}}: No such file
 // KIND: jxc: error: --input ones: expected random, random:SEED, zeros or @FILE.npz
-// SEED: jxc: error: --input random:x: expected random, random:SEED, zeros or @FILE.npz
+// SEED: jxc: error: --input random:x: expected a seed of at most 18 digits
 // FIT: expected arrays float32[4], float64[], found float64[5]
 func.func public @main(%x: tensor<4xf32>, %y: tensor<f64>) -> (tensor<4xf32>, tensor<f64>) {
   %0 = stablehlo.sine %x : tensor<4xf32>
