@@ -117,7 +117,9 @@ def test_gpu_description_reads_back(tmp_path):
     assert described.memory_bytes == h200.memory_bytes
     assert described.bandwidth == h200.bandwidth
     assert described.peak_flops["bf16"] == h200.peak_flops["bf16"]
-    assert described.name == "ours"
+    assert described.name == "ours" and described.device_kind == h200.settings["description"]
+    file.write_text(file.read_text().replace(h200.settings["description"], "NVIDIA L40S"))
+    assert find_target(f"gpu:@{file}").device.device_kind == "NVIDIA L40S"
 
 
 def test_gpu_file_without_a_description_is_rejected(tmp_path):

@@ -89,10 +89,12 @@ def _described_in(file: str) -> tuple[Device, str]:
             f"(*.gpu_target_config.pbtxt); found no {absent[0]}"
         )
     like = _most_like(fields)
+    named = re.search(r'device_description_str: *"([^"]+)"', text)
     share = fields["core_count"] / like.settings["core_count"]
     device = replace(
         like,
         name=Path(file).stem,
+        device_kind=named[1] if named else like.device_kind,
         memory_bytes=int(fields["device_memory_size"]),
         bandwidth=fields["memory_bandwidth"],
         peak_flops={kind: flops * share for kind, flops in like.peak_flops.items()},
