@@ -83,13 +83,16 @@ def test_no_text_says_to_install_another_project():
     assert [name for name, each in found.items() if each] == ["distribution.py"]
 
 
-def test_another_project_of_the_same_module_is_refused(tmp_path):
+def test_another_project_of_the_same_module_is_refused(tmp_path, monkeypatch):
     package = str(tmp_path / "jxc")
     refuse_another_project(package)
     (tmp_path / "jxc_compiler-0.2.0.dist-info").mkdir()
     refuse_another_project(package)
     (tmp_path / "jxc-0.9.1.dist-info").mkdir()
     with pytest.raises(ImportError, match=r"another project.s .* pip uninstall jxc && pip install"):
+        refuse_another_project(package)
+    monkeypatch.setattr("sys.argv", ["/usr/bin/jxc", "--version"])
+    with pytest.raises(SystemExit, match="jxc: error: another project"):
         refuse_another_project(package)
 
 

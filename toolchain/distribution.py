@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 DISTRIBUTION = "jxc-compiler"
 
@@ -34,7 +35,7 @@ def refuse_another_project(package: str) -> None:
         package: the folder of this module `jxc`.
 
     Raises:
-        ImportError: one did; the message says what to do.
+        ImportError: one did; the message says what to do. The command `jxc` ends with it.
     """
     folder = os.path.dirname(package)
     try:
@@ -43,4 +44,7 @@ def refuse_another_project(package: str) -> None:
         return
     for name in names:
         if name.startswith("jxc-") and name.endswith(".dist-info"):
-            raise ImportError(CLASH.format(folder=folder))
+            message = CLASH.format(folder=folder)
+            if [os.path.basename(each) for each in sys.argv[:1]] == ["jxc"]:  # the command
+                sys.exit(f"jxc: error: {message}")
+            raise ImportError(message)
