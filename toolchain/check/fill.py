@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from ..errors import JxcError, UsageError
-from ..files import MOST_DIGITS, read_arrays, whole_number
-from .inputs import MOST_BYTES, without_denormals
+from ..files import MOST_DIGITS, read_arrays
+from .inputs import MOST_BYTES, kind_and_seed, without_denormals
 
 if TYPE_CHECKING:
     from ..backend.lowered import Lowered
@@ -34,14 +34,13 @@ def fill(tree: Any, how: str) -> Any:
     if how.startswith("@"):
         made = iter(_from_file(Path(how[1:]), abstract))
     else:
-        kind, colon, seed = how.partition(":")
-        number = whole_number(seed) if colon else 0
+        kind, seed = kind_and_seed(how)
         if kind != "random" and how != "zeros":
             raise UsageError(f"--input {how}: expected random, random:SEED, zeros or @FILE.npz")
-        if number is None:
+        if seed is None:
             digits = f"expected a seed of at most {MOST_DIGITS} digits"
-            raise UsageError(f"--input random:{seed:.80}: {digits}")
-        generator = np.random.default_rng(number)
+            raise UsageError(f"--input {how:.80}: {digits}")
+        generator = np.random.default_rng(seed)
         made = (_array(leaf, kind, generator) for leaf in abstract)
     try:
         filled = [next(made) if isinstance(x, jax.ShapeDtypeStruct) else x for x in leaves]

@@ -12,6 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
+from ..files import whole_number
 from ..ir.dtypes import numpy_dtype
 
 KINDS = ("normal", "edge", "small")
@@ -36,6 +37,12 @@ iinfo: Callable[[np.dtype], Any] = ml_dtypes.iinfo
 
 MOST_BYTES = 1 << 33
 """The most that all arguments together may need, in float64."""
+
+
+def kind_and_seed(how: str) -> tuple[str, int | None]:
+    """The parts of "normal:7"; the seed is 0 if none is stated, and None if it is no number."""
+    kind, colon, seed = how.partition(":")
+    return kind, whole_number(seed) if colon else 0
 
 
 @dataclass(frozen=True)

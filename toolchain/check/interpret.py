@@ -13,9 +13,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import UsageError
-from ..files import read_arrays, whole_number
+from ..files import read_arrays
 from ..ir.constants import array_of
-from .inputs import KINDS, CannotRun, Spec, complex_array, make_inputs, specs_of
+from .inputs import KINDS, CannotRun, Spec, complex_array, kind_and_seed, make_inputs, specs_of
 from .modules import entry_names, main_type, with_main
 from .run import Interpreter
 
@@ -75,9 +75,8 @@ def parse_kind(how: str) -> tuple[str, int]:
     Raises:
         UsageError: there is no such kind, or the seed is not a number.
     """
-    kind, colon, text = how.partition(":")
-    seed = whole_number(text) if colon else 0
-    if seed is None or kind not in (*KINDS, "zeros") or (kind == "zeros" and colon):
+    kind, seed = kind_and_seed(how)
+    if seed is None or not (kind in KINDS or how == "zeros"):
         raise UsageError(
             f"--input {how:.80}: expected {', '.join(KINDS)} or zeros, with a seed as in normal:7"
         )

@@ -27,11 +27,12 @@ _T = TypeVar("_T", bound=Any)
 def option(*flags: str, default: Any = None, **settings: Any) -> Any:
     """A field that is also an option, as `click.option` makes it of the same arguments.
 
-    Without `flags` it is spelled as the field. One that may be repeated is () by default.
+    Without `flags` it is spelled as the field. One that may be repeated is () by default, unless a
+    callback makes something else of its values.
     """
     if default is not None:
         settings["default"] = default
-    elif settings.get("multiple"):
+    elif settings.get("multiple") and "callback" not in settings:
         default = ()
     return dataclasses.field(default=default, metadata={"flags": flags, "settings": settings})
 
@@ -163,28 +164,15 @@ class _Files(click.types.StringParamType):
             ) from None
 
 
-class _Once(click.Option):
-    """An option that may be given once: click would take the last of several."""
+def _only(_context: click.Context, option: click.Parameter, values: Sequence[str]) -> str | None:
+    """The value of an option that may be given once, under any of its names.
 
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Add the option, as one that collects its values."""
-        super().add_to_parser(parser, ctx)
-        for names in (parser._short_opt, parser._long_opt):
-            for name in self.opts:
-                if name in names:
-                    names[name].action = "append"
-
-    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        """The value.
-
-        Raises:
-            UsageError: there are several.
-        """
-        if isinstance(value, list):
-            if len(value) > 1:
-                raise UsageError(f"give one of {', '.join(self.opts)}, once")
-            value = value[0]
-        return super().type_cast_value(ctx, value)
+    Raises:
+        UsageError: it is given more often; without `multiple`, click takes the last value.
+    """
+    if len(values) > 1:
+        raise UsageError(f"give one of {', '.join(option.opts)}, once")
+    return values[0] if values else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +183,8 @@ class PassOptions:
         "-p",
         "--passes",
         "--pass-pipeline",
-        cls=_Once,
+        multiple=True,
+        callback=_only,
         metavar="PIPELINE",
         help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}', or a pipeline in "
         "mlir-opt's syntax.",

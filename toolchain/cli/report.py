@@ -56,8 +56,8 @@ class ReportOptions(BudgetOptions, CompileOptions):
 @click.option("-o", "output", default="-", metavar="FILE", help="Write the JSON object to FILE.")
 def report_command(source: str, **flags: Any) -> None:
     """Compile a module or a function for each --target, and report whether it fits into memory,
-    its kernels and their times, collectives, and compile seconds: without
-    jxc's passes, and with those of -O2 unless others are named.
+    its kernels and their times, collectives, and compile seconds: without jxc's passes, and with
+    those of -O2 unless others are named.
 
     \b
     jxc report model.py:step 'f32[8,784]' --target tpu:v5e:2x2,gpu:h100,cpu

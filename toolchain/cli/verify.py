@@ -34,6 +34,7 @@ from .options import (
 from .process import ChildStage, in_child, leave, leave_out_absent_hardware
 
 _CONFORMANCE_LEVELS = ("O1", "O2")  # in addition to the programs as written
+_NO = ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True)
@@ -390,6 +391,3 @@ def _replacement_as_object(verdict: Any) -> dict[str, Any]:
 
 def _write_json(fields: dict[str, Any]) -> None:
     write_json({"schema_version": 1, **fields}, "-")
-
-
-_NO = ("0", "false", "no", "off")

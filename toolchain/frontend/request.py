@@ -130,7 +130,7 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
     from .shardings import check_names, split_shardings
 
     mesh = make_mesh(parsed.mesh or None, platform=request.platform, concrete=request.concrete)
-    check_names(target.function, parsed.outputs)
+    check_names(target.function, args, kwargs, parsed.outputs)
     shardings: tuple[Any, Any] = (parsed.inputs or None, parsed.outputs or None)
     function = parsed.sharding_function
     if function or "shardings" in own:

@@ -67,22 +67,40 @@ def parse_shardings(
 _RESULT = re.compile(r"result(?![^.\[])")
 
 
-def check_names(function: Any, results: Mapping[str, Spec]) -> None:
-    """Refuse `--sharding result=SPEC` for a function with a parameter of that name.
+def check_names(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], results: Mapping[str, Spec]
+) -> None:
+    """Refuse `--sharding result=SPEC` for a function that is given an argument of that name.
 
     Raises:
-        UsageError: it has one.
+        UsageError: it is given one.
     """
-    try:
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return
-    if "result" in results and "result" in parameters:
+    given = [*_positional(_parameters(function), len(args)), *kwargs]
+    if "result" in results and "result" in given:
         raise UsageError(
             "--sharding result names what the function returns, and it also has an argument "
-            f"'result': --sharding {parameters.index('result')}=SPEC shards the argument, and "
+            f"'result': --sharding {given.index('result')}=SPEC shards the argument, and "
             "--sharding FILE.py:FN both"
         )
+
+
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    """The parameters of a function; none if Python does not know them."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _positional(parameters: Sequence[inspect.Parameter], count: int) -> list[str]:
+    """The names of `count` positional arguments; `args[0]` for the first of *args."""
+    names = [p.name for p in parameters if p.kind in _POSITIONAL][:count]
+    of_rest = (p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL)
+    rest = next(of_rest, "args")
+    return names + [f"{rest}[{index}]" for index in range(count - len(names))]
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -140,26 +158,18 @@ def shard_arguments(
 
 def _names(call: TracedCall) -> dict[tuple[int, Any], tuple[str, ...]]:
     """The names of each argument, from (0, position) and (1, keyword): parameter, then position."""
-    try:
-        parameters = list(inspect.signature(call.traced).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    kinds = {parameter.kind: parameter.name for parameter in parameters}
-    positional = [p.name for p in parameters if p.kind in _POSITIONAL]
-    more = kinds.get(inspect.Parameter.VAR_POSITIONAL, "args")
-    positional += [f"{more}[{index}]" for index in range(len(call.args) - len(positional))]
+    parameters = _parameters(call.traced)
     named = {p.name for p in parameters}
-    any_name = kinds.get(inspect.Parameter.VAR_KEYWORD, "kwargs")
+    of_rest = (p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD)
+    any_name = next(of_rest, "kwargs")
     names: dict[tuple[int, Any], tuple[str, ...]] = {
-        (0, index): (positional[index], str(index)) for index in range(len(call.args))
+        (0, index): (name, str(index))
+        for index, name in enumerate(_positional(parameters, len(call.args)))
     }
     for position, key in enumerate(call.kwargs, len(call.args)):
         own = (key,) if key in named else (f"{any_name}[{key!r}]", key)
         names[1, key] = (*own, str(position))
     return names
-
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _with_sharding(leaf: _Leaf, sharding: Any) -> Any:
