@@ -27,6 +27,7 @@ class Compiled:
         passes: seconds of rewriting.
         xla: seconds of XLA.
         rules: the number of rewrites by each rule.
+        text: the module that XLA compiles.
         tuning: seconds of finding the candidate of O3, in the first compilation of a process.
         choice: the candidate of O3.
     """
@@ -39,6 +40,7 @@ class Compiled:
     rules: dict[str, int] = field(default_factory=dict)
     tuning: float = 0.0
     choice: str = ""
+    text: str = ""
 
     @property
     def temporaries(self) -> int:
@@ -58,9 +60,10 @@ def compile_program(contender: str, function: Function, args: tuple[Any, ...]) -
 
 def _plainly(function: Function, args: tuple[Any, ...]) -> Compiled:
     lowered, lower = _timed(lambda: jax.jit(function).lower(*args))
-    ops = count_ops(lowered.compiler_ir("stablehlo"))
+    module = lowered.compiler_ir("stablehlo")
+    ops, text = count_ops(module), str(module)
     call, xla = _timed(lowered.compile)
-    return Compiled(call, ops, lower, 0.0, xla)
+    return Compiled(call, ops, lower, 0.0, xla, text=text)
 
 
 def _by_level(level: str, function: Function, args: tuple[Any, ...]) -> Compiled:
@@ -70,7 +73,8 @@ def _by_level(level: str, function: Function, args: tuple[Any, ...]) -> Compiled
     exe, xla = _timed(optimised.compile)
     rules = dict(optimised.report.hits) if optimised.report else {}
     ops = count_ops(optimised.module)
-    return Compiled(exe.compiled, ops, lower, passes, xla, rules, tuning, choice)
+    text = str(optimised.module)
+    return Compiled(exe.compiled, ops, lower, passes, xla, rules, tuning, choice, text)
 
 
 def _tuned(lowered: Any, args: tuple[Any, ...]) -> tuple[float, str]:
