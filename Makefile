@@ -10,6 +10,7 @@ JOBS ?= 2
 ALL ?= .venv-all
 BENCH ?= .venv-bench
 MODELS ?= *
+PART ?= 1/1
 SIZES ?= small,usual,large
 BENCH_FLAGS ?=
 RESULTS ?= build
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests docs/site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench regret dist dist-test clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench regret survey dist dist-test clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -91,6 +92,12 @@ bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='ke
 	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
 	$(BENCH)/bin/python benchmarks/warm_start.py --results $(RESULTS)/RESULTS.md
 
+survey: $(VENV)/.survey ## run every public function of JAX, which takes hours; QUICK=1 PART=1/20 RESULTS=DIR
+	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(BIN)/python -m survey.run $(if $(QUICK),--quick) \
+	  --part $(PART) --out build/survey.jsonl
+	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(BIN)/python -m survey.report build/survey.jsonl \
+	  --results $(RESULTS)/SURVEY.md
+
 dist: $(VENV)/.dev ## build the sdist and the wheel into dist/
 	$(BIN)/python scripts/dist.py
 	$(BIN)/python -m twine check --strict dist/jxc_compiler-*
@@ -116,6 +123,11 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 
 $(VENV)/.jax-suite: $(VENV)/.dev
 	$(BIN)/python -m pip install -q -e '.[jax-suite]'
+	touch $@
+
+$(VENV)/.survey: $(VENV)/.dev
+	$(BIN)/python -m pip install -q -e '.[survey]'
+	-$(BIN)/python -m pip install -q -e '.[survey-torch]'
 	touch $@
 
 $(ALL)/.all: pyproject.toml

@@ -1,10 +1,11 @@
 """Survey JAX's public functions: `make survey`.
 
-    python benchmarks/survey/run.py [--quick] [--part I/N] [--only PATTERN] [--out FILE.jsonl]
+    PYTHONPATH=benchmarks python -m survey.run [--quick] [--part I/N] [--only PATTERN] [--out FILE]
 
 Without options every function runs forward, its gradient, and under `jax.vmap`, at three sizes, and
 forward in other element types. Rows that the output file has are not measured again, so that a run
-that was interrupted goes on.
+that was interrupted goes on. `--again changed` measures the rows for which O2 now makes another
+program, `--again slower` those in which O2 seems slower than plain.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -21,11 +23,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-import jax  # noqa: E402
-from cases import TYPED, Case, surveyed  # noqa: E402
+from survey.cases import TYPED, Case, surveyed
 
 CHUNK = 60  # cases of one process
 SECONDS = 120.0  # for one case
@@ -43,12 +41,14 @@ def rows(cases: Sequence[Case], quick: bool) -> Iterator[Case]:
             yield from (replace(each, type=name) for each in cases if each.module in TYPED)
 
 
-def measure(todo: list[Case], seen: dict[str, str]) -> Iterator[dict[str, Any]]:
+def measure(
+    todo: list[Case], seen: dict[str, str], known: dict[str, str]
+) -> Iterator[dict[str, Any]]:
     """The records of all rows; a process that crashes or hangs costs one row."""
     while todo:
         chunk = todo[:CHUNK]
         done = 0
-        for record in _by_one_process(chunk, seen):
+        for record in _by_one_process(chunk, seen, known):
             yield record
             done += 1
         if done < len(chunk) and done < CHUNK:
@@ -57,17 +57,20 @@ def measure(todo: list[Case], seen: dict[str, str]) -> Iterator[dict[str, Any]]:
         todo = todo[done:]
 
 
-def _by_one_process(chunk: list[Case], seen: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _by_one_process(
+    chunk: list[Case], seen: dict[str, str], known: dict[str, str]
+) -> Iterator[dict[str, Any]]:
     process = subprocess.Popen(
-        [sys.executable, str(HERE / "worker.py")],
+        [sys.executable, "-m", "survey.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=_environment(),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"},
     )
     assert process.stdin and process.stdout
-    process.stdin.write(json.dumps({"cases": [asdict(each) for each in chunk], "seen": seen}))
+    given = {"cases": [asdict(each) for each in chunk], "seen": seen, "known": known}
+    process.stdin.write(json.dumps(given))
     process.stdin.close()
     lines: queue.Queue[str | None] = queue.Queue()
 
@@ -93,35 +96,31 @@ def _by_one_process(chunk: list[Case], seen: dict[str, str]) -> Iterator[dict[st
         process.wait()
 
 
-def _environment() -> dict[str, str]:
-    import os
-
-    path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    return os.environ | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="forward and gradient, usual size")
     parser.add_argument("--part", default="1/1", metavar="I/N", help="each N-th row, from the I-th")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="rows whose key matches")
-    parser.add_argument(
-        "--out", type=Path, default=Path(f"build/survey-{jax.__version__}.jsonl"), metavar="FILE"
-    )
+    parser.add_argument("--again", choices=("changed", "slower", "all"), help="known rows")
+    parser.add_argument("--out", type=Path, default=Path("build/survey.jsonl"), metavar="FILE")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
     cases, skipped = surveyed()
     wanted = [row for row in rows(cases, given.quick) if fnmatch.fnmatch(row.key, given.only)]
     wanted = wanted[part - 1 :: parts]
     known = read_records(given.out)
-    todo = [row for row in wanted if row.key not in known]
-    print(f"{len(wanted)} rows, {len(wanted) - len(todo)} known; {len(skipped)} functions skipped")
+    todo = [row for row in wanted if _is_due(known.get(row.key), given.again)]
+    optimised = {}
+    if given.again == "changed":
+        optimised = {key: r["optimised"] for key, r in known.items() if "optimised" in r}
+    print(f"{len(wanted)} rows, {len(todo)} to measure; {len(skipped)} functions skipped")
     seen = {r["program"]: key for key, r in known.items() if "program" in r and "same" not in r}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     with given.out.open("a") as file:
-        for count, record in enumerate(measure(todo, seen), 1):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
+        for count, record in enumerate(measure(todo, seen, optimised), 1):
+            if not record.get("unchanged"):
+                file.write(json.dumps(record) + "\n")
+                file.flush()
             print(f"{count}/{len(todo)} {_shown(record)}", flush=True)
     return 0
 
@@ -132,9 +131,18 @@ def read_records(file: Path) -> dict[str, dict[str, Any]]:
     return {record["key"]: record for record in map(json.loads, lines)}
 
 
+def _is_due(record: dict[str, Any] | None, again: str | None) -> bool:
+    if record is None or again == "all":
+        return True
+    is_slower = record.get("ratio", [1.0])[0] < 0.97
+    return (again == "slower" and is_slower) or (again == "changed" and "seconds" in record)
+
+
 def _shown(record: dict[str, Any]) -> str:
     if found := record.get("failed") or record.get("same"):
         return f"{record['key']}: {found}"
+    if record.get("unchanged"):
+        return f"{record['key']}: as before"
     ratio = record.get("ratio")
     return f"{record['key']}: " + (f"{ratio[0]:.2f}" if ratio else "unchanged")
 
