@@ -101,6 +101,16 @@ def _parameters(s: Size, rng: np.random.Generator) -> Any:
     return {k: rng.normal(size=shape).astype(np.float32) for k, shape in shapes.items()}
 
 
+def _unet(s: Size, rng: np.random.Generator) -> Any:
+    few, many = s.channels, 2 * s.channels
+    extents = {"first": (3, 2, few), "second": (3, few, few), "bottom": (3, few, many)}
+    extents |= {"up": (2, many, few), "merge": (3, many, few), "last": (1, few, 1)}
+    return {
+        name: (rng.normal(size=(k, k, k, i, o)) / (k**3 * i) ** 0.5).astype(np.float32)
+        for name, (k, i, o) in extents.items()
+    }
+
+
 _ARRAYS: dict[str, _Make] = {
     **{name: _normal(_square) for name in ("x", "y", "x2")},
     **{name: _uniform(0.1, 3, _square) for name in ("p", "q")},
@@ -156,6 +166,8 @@ _ARRAYS: dict[str, _Make] = {
     "groups": _groups,
     "key": lambda s, rng: rng.integers(0, 1 << 32, 2).astype(np.uint32),
     "u32": lambda s, rng: rng.integers(0, 1 << 32, 4).astype(np.uint32),
+    "volume": _normal(lambda s: (1, max(4, s.side // 4), s.side // 2, s.side // 2, 2)),
+    "unet": _unet,
     "params": _parameters,
     "grads": _parameters,
 }

@@ -27,6 +27,7 @@ _MODULES = [
     "jax.ops",
 ]
 _OPTAX = ("optax", "optax.losses")
+PROGRAMS = "survey.programs"
 _PACKAGES = ("jax.scipy", "jax.scipy.stats")  # with all modules in them
 _OPTAX_TAKES_FUNCTIONS = "takes or returns functions, schedules or states of optax"
 UNKNOWN = "not in calls.toml"
@@ -70,7 +71,7 @@ def modules() -> Iterator[tuple[str, ModuleType]]:
         found = importlib.import_module(package)
         names += [package] * (package == "jax.scipy.stats")
         names += [f"{package}.{each.name}" for each in pkgutil.iter_modules(found.__path__)]
-    for name in dict.fromkeys([*names, *_OPTAX]):
+    for name in dict.fromkeys([*names, *_OPTAX, PROGRAMS]):
         try:
             yield name, importlib.import_module(name)
         except ImportError:

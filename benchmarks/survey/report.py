@@ -25,6 +25,7 @@ from survey.run import read_records, rows
 
 FASTER, SLOWER, COMPILES, BEHIND, FAR_BEHIND = 1.05, 0.97, 1.2, 2.0, 5.0
 SHOWN = 20
+_SHORT = 1e-4  # seconds; what is shorter is mostly the time to call a program
 
 HEAD = f"""\
 # The survey of JAX's functions
@@ -39,9 +40,10 @@ counts programs of which XLA makes the same code as of plain's; their ratio is 1
 *faster* are rows whose 95% interval is entirely below {SLOWER} or above {FASTER}. Rows with the
 same StableHLO are measured once. *compile* is the time of passes and XLA divided by plain's.
 *Other* is NumPy or SciPy, or torch, where the function of this name returns the same; the faster of
-them counts. *Limit* is the least time by the machine's rates: arithmetic, or arguments and results
-moved once. **WRONG** marks a result whose error is more than 8 times the largest change of plain's
-result when its inputs change by one ulp."""
+them counts. It is not compared where it returns a view, nor where O2 takes less than 0.1 ms, which
+is mostly the time of a call. *Limit* is the least time by the machine's rates: arithmetic, or
+arguments and results moved once. **WRONG** marks a result whose error is more than 8 times the
+largest change of plain's result when its inputs change by one ulp."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,11 @@ class Row:
         return min(times) if times else None
 
     def behind(self, name: str) -> float:
-        """How many times as long as the fastest other library; 0 if there is none."""
+        """How many times as long as the fastest other library; 0 if none, or if both are short."""
         seconds = self.seconds(name)
-        return seconds / self.other[0] if self.other and seconds else 0.0
+        if not self.other or not seconds or seconds < _SHORT:
+            return 0.0
+        return seconds / self.other[0]
 
     def cells(self, values: str) -> str:
         """A line of a table: the call, its mode, and the values between bars."""

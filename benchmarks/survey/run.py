@@ -23,7 +23,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from survey.cases import TYPED, Case, surveyed
+from survey.cases import PROGRAMS, TYPED, Case, surveyed
 
 CHUNK = 60  # cases of one process
 SECONDS = 120.0  # for one case
@@ -35,7 +35,8 @@ def rows(cases: Sequence[Case], quick: bool) -> Iterator[Case]:
     """All rows in their order: what says most comes first."""
     for mode, size in _MODES if quick else _MODES + _SIZES:
         if not (quick and mode == "vmap"):
-            yield from (replace(case, mode=mode, size=size) for case in cases)
+            chosen = cases if mode == "forward" else [c for c in cases if c.module != PROGRAMS]
+            yield from (replace(case, mode=mode, size=size) for case in chosen)
     if not quick:
         for name in ("bf16", "f64", "i32", "c64"):
             yield from (replace(each, type=name) for each in cases if each.module in TYPED)
