@@ -34,11 +34,28 @@ def test_slow_on_target_needs_gain_in_every_round(monkeypatch: pytest.MonkeyPatc
     assert "reduce_window" in each.message
     assert each.cost.seconds == pytest.approx(3.5e-3)
     assert "lax.reduce_window" in source_line(each)
+    program.kept.clear()  # measure again
     set_times(monkeypatch, [4e-3, 5e-3], [1e-3, 4.9e-3])
     assert all_checks()["slow-on-target"].run(program) == []  # the gain is not in every round
+    program.kept.clear()
     set_times(monkeypatch, [4e-3, 5e-3], [1e-3, 1e-3])
     monkeypatch.setattr(slow_on_target, "_free_memory", lambda: 1 << 16)
     assert all_checks()["slow-on-target"].run(program) == []  # would consume the remaining times
+
+
+def test_lines_share_what_o2_saves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The costs of two findings add up to what both together save."""
+
+    def both(x: Any) -> Any:
+        pooled = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+        return pooled.sum(), jnp.sort(x[0].reshape(-1)).sum()
+
+    program = program_of(jxc.lower(both, f32(4, 64, 64, 16)), "cpu", may_compile=True)
+    set_times(monkeypatch, [4e-3, 4e-3], [1e-3, 1e-3])
+    found = all_checks()["slow-on-target"].run(program)
+    assert len(found) == 2
+    assert sum(each.cost.seconds or 0.0 for each in found) == pytest.approx(3e-3)
+    assert all("the part of this line in what 2 lines save" in str(e.cost) for e in found)
 
 
 def test_slow_on_target_reports_f64_without_hardware() -> None:

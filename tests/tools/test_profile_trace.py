@@ -9,9 +9,9 @@ from jxc.backend.targets import find_target
 from jxc.events.recorded import CompileSpan, Recorded
 from jxc.events.runs import HostSpan, OpRun, OpRuns, Trace
 from jxc.events.trace import read_trace
+from jxc.events.wall import shares
 from jxc.events.wire import count_events, hlo_modules_of
 from jxc.tools.profile.build import build
-from jxc.tools.profile.wall import shares
 
 from .xspaces import Plane, space
 

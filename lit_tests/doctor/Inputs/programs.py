@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 TABLE = np.ones((1024, 512), np.float32)
 
@@ -41,3 +42,13 @@ def printing(x):
 @jax.jit
 def jitted(x):
     return x[jnp.arange(0, 512, 2)]
+
+
+def volumes(x, w):
+    return lax.conv_general_dilated(
+        x, w, (1, 1, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")
+    )
+
+
+def product(x, w):
+    return x @ w

@@ -14,6 +14,7 @@ from .execution import (
 from .flops import Flops as Flops, flops_of as flops_of
 from .ops import (
     COLLECTIVES as COLLECTIVES,
+    describe as describe,
     inner_ops as inner_ops,
     is_control as is_control,
     is_free as is_free,

@@ -77,6 +77,7 @@ class ExaminedProgram:
         may_compile: whether the target's compiler may run.
         given: the arguments, positional and by name, without static ones; None unless all of them
             are arrays.
+        kept: measurements that several checks use, by name.
     """
 
     function: Callable[..., Any] = field(repr=False)
@@ -84,6 +85,7 @@ class ExaminedProgram:
     target: Target
     may_compile: bool = True
     given: tuple[tuple[Any, ...], dict[str, Any]] | None = field(default=None, repr=False)
+    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def jaxpr(self) -> Any:

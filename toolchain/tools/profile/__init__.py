@@ -2,7 +2,7 @@
 
 `recording.py` runs jaxlib's profiler, a listener for compilations and a sampler of Python's stack
 while a program runs; these and the reader of the trace are in `jxc.events`. `spans.py` and
-`wall.py` divide the wall clock between everything that was active. `programs.py` joins kernels with
+`events.wall` divide the wall clock between everything that was active. `programs.py` joins kernels with
 the optimized HLO, `build.py` adds up the rows, `profile.py` holds the result, `changes.py`
 measures the cost of recording and the effect of O2, and `presentation.py` prints the tables.
 

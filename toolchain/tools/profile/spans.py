@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .wall import shares
+from ...events.wall import shares
 
 
 class OwnedSpans:

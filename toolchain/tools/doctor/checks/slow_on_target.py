@@ -10,20 +10,23 @@ from __future__ import annotations
 import os
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from ....backend.artifacts.loading import callable_here
 from ....backend.timing import interleave
-from ....compiled.program import Compiled, compile_lowered
+from ....compiled.kernels import Kernel
+from ....compiled.program import Compiled, compile_lowered, read_optimised
 from ....errors import JxcError
 from ....source import SourceLine
 from ....units import counted
 from ..finding import Finding, FindingCost, compiled_check
+from ..kernel_times import time_kernels
 from ..program import ExaminedProgram
+from ..rule_hits import RuleHit
 from ..thresholds import MIN_WIDENED_BYTES
 
 _PASSES = (
@@ -54,33 +57,77 @@ def slow_on_target(program: ExaminedProgram) -> Iterator[Finding]:
     compiler's estimate, or else by the roofline.
     """
     yield from _doubles(program)
-    hits = [hit for hit in program.hits if hit.pass_name in _PASSES]
-    gain = _gain(program) if hits else None
-    if gain is None or gain[0] - gain[1] < _MIN_GAIN * gain[0]:
+    gain, hits = gain_of(program), slow_hits(program)
+    if gain is None or not gain.is_reported:
         return
-    before, after, how = gain
     work: Counter[SourceLine | None] = Counter()
     for hit in hits:
         work[hit.place] += hit.flops + hit.bytes
     least = max(work.values()) / 10
     lines = [place for place in work if work[place] >= least]
-    others = f"; together with {len(lines) - 1} more" if len(lines) > 1 else ""
+    saved = gain.before - gain.after
+    parts = _parts(program, {place: work[place] for place in lines})
     for place in lines:
         own = [hit for hit in hits if hit.place == place]
         names = dict.fromkeys(f"{hit.op} ({hit.rule})" for hit in own)
         times = max(hit.times for hit in own)
         loop = f", in {times} iterations of a loop" if times > 1 else ""
+        how = f"of {gain.before:.3g} s a run, {gain.how}"
+        if len(lines) > 1:
+            how += f"; the part of this line in what {len(lines)} lines save"
         yield Finding(
             place,
             f"slow on {program.target.name}: {', '.join(list(names)[:2])}{loop}",
             f'Compile it with jxc.jit(fn), or under `with jxc.use("O2")`, which replaces it: '
             f"{own[0].doc.rstrip('.')}.",
-            FindingCost(seconds=before - after, how=f"of {before:.3g} s a run, {how}{others}"),
+            FindingCost(seconds=saved * parts[place], how=how),
         )
 
 
-def _gain(program: ExaminedProgram) -> tuple[float, float, str] | None:
-    """Seconds of a run without our passes and with them, and where the numbers are from."""
+def _parts(
+    program: ExaminedProgram, work: Mapping[SourceLine | None, int]
+) -> dict[SourceLine | None, float]:
+    """The part of each line in what O2 saves: by its measured time, or else by flops and bytes."""
+    if len(work) == 1:
+        return dict.fromkeys(work, 1.0)
+    plain = timeable(program, "O0") if program.target.kind == "cpu" else None
+    run = time_kernels(plain.run, plain.kernels, program.target.device) if plain else None
+    seconds: Counter[tuple[str, int]] = Counter()
+    for each in run.kernels if run else ():
+        for line in each.kernel.lines[:1]:
+            seconds[line.file, line.line] += each.seconds  # type: ignore[assignment]
+    found = {place: seconds[place.file, place.line] if place else 0.0 for place in work}
+    weights = found if all(found.values()) else {place: float(n) for place, n in work.items()}
+    return {place: weight / sum(weights.values()) for place, weight in weights.items()}
+
+
+class Gain(NamedTuple):
+    """Seconds of a run without our passes and with them, and the source of the numbers."""
+
+    before: float
+    after: float
+    how: str
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether O2 saves enough of a run."""
+        return self.before - self.after >= _MIN_GAIN * self.before
+
+
+def gain_of(program: ExaminedProgram) -> Gain | None:
+    """What O2 gains where it replaces ops that are slow on the target; None if it is not known."""
+    if "gain" not in program.kept:
+        program.kept["gain"] = _gain(program) if slow_hits(program) else None
+    found: Gain | None = program.kept["gain"]
+    return found
+
+
+def slow_hits(program: ExaminedProgram) -> list[RuleHit]:
+    """The rewrites of O2 that replace an op that is slow on the target."""
+    return [hit for hit in program.hits if hit.pass_name in _PASSES]
+
+
+def _gain(program: ExaminedProgram) -> Gain | None:
     if program.target.is_present and program.target.kind == "cpu":
         return measured(program)
     made = compile_lowered(program.lowered, program.target, "O2")
@@ -88,19 +135,53 @@ def _gain(program: ExaminedProgram) -> tuple[float, float, str] | None:
         return None
     before, after = program.compiled.estimated_seconds, made.estimated_seconds
     if before and after:
-        return before, after, "by the compiler's own estimate"
-    return program.compiled.roofline_seconds, made.roofline_seconds, "by the roofline"
+        return Gain(before, after, "by the compiler's own estimate")
+    return Gain(program.compiled.roofline_seconds, made.roofline_seconds, "by the roofline")
 
 
-def measured(program: ExaminedProgram) -> tuple[float, float, str] | None:
+def measured(program: ExaminedProgram) -> Gain | None:
     """The measured seconds of a run without our passes and with them, and on which arguments.
 
-    Both programs run on the arguments that were given, or on random ones in place of types.
+    Returns:
+        None if the program cannot be timed here, or if our passes do not gain in every round.
+    """
+    both = timeable(program, "O0"), timeable(program, "O2")
+    if both[0] is None or both[1] is None:
+        return None
+    before, after = _times(both[0].run, both[1].run)
+    if any(ours > (1 - _MIN_GAIN) * plain for ours, plain in zip(after, before, strict=True)):
+        return None  # a gain that is not in every round may be other load on the machine
+    return Gain(statistics.median(before), statistics.median(after), both[0].how)
+
+
+class Timeable(NamedTuple):
+    """A compiled program that can be timed on this machine's CPU.
+
+    Attributes:
+        run: calls it on the arguments that were given, or on random ones in place of types.
+        kernels: those that it launches.
+        how: "measured on ..." these arguments.
+    """
+
+    run: Callable[[], Any]
+    kernels: Sequence[Kernel]
+    how: str
+
+
+def timeable(program: ExaminedProgram, level: str) -> Timeable | None:
+    """The program at O0 or O2.
 
     Returns:
-        None if the program has side effects, cannot run here, might take much of this machine's
-        memory or time, or if our passes do not gain in every round.
+        None if it has side effects, cannot run here, or might take much of this machine's memory or
+        time.
     """
+    if level not in program.kept:
+        program.kept[level] = _timeable(program, level)
+    found: Timeable | None = program.kept[level]
+    return found
+
+
+def _timeable(program: ExaminedProgram, level: str) -> Timeable | None:
     from ....check.fill import fill
 
     if program.jaxpr.effects or any("callback" in each.name for each in program.equations):
@@ -113,15 +194,17 @@ def measured(program: ExaminedProgram) -> tuple[float, float, str] | None:
     types = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info)
     try:
         args, kwargs = fill(program.given or types, "random")
-        both = callable_here(plain, program.compiled.build), plain.opt("O2").compile()
+        if level == "O0":
+            made: Any = callable_here(plain, program.compiled.build)
+            kernels = program.compiled.kernels
+        else:
+            made = plain.opt(level).compile()
+            kernels = read_optimised(made.compiled.as_text(), program.target).kernels
     except (JxcError, TypeError, ValueError):
         return None
     is_donating = any(array.donated for array in program.arguments)
-    before, after = _times(*(_caller(made, args, kwargs, is_donating) for made in both))
-    if any(ours > (1 - _MIN_GAIN) * plain for ours, plain in zip(after, before, strict=True)):
-        return None  # a gain that is not in every round may be other load on the machine
     arguments = "the arguments given" if program.given else "random arguments"
-    return statistics.median(before), statistics.median(after), f"measured on {arguments}"
+    return Timeable(_caller(made, args, kwargs, is_donating), kernels, f"measured on {arguments}")
 
 
 def _free_memory() -> int:

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+_Column = Sequence[int] | NDArray[np.int64]
 
-def shares(
-    starts: Sequence[int], ends: Sequence[int], levels: Sequence[int]
-) -> NDArray[np.float64]:
+
+def shares(starts: _Column, ends: _Column, levels: _Column) -> NDArray[np.float64]:
     """The part of the wall clock that each span is given, in the unit of the times.
 
     The parts add up to the length of the union of all spans. Spans that end before they start are
