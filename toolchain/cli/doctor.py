@@ -63,7 +63,8 @@ def doctor_command(target: str | None, **flags: Any) -> None:
 
     A comment on the line silences a finding: `# jxc: ignore[gather-as-slice]`. The exit code is 1
     if there are findings. Where rules of O2 apply, the program is compiled with and without them,
-    which takes several times its own compile time; --no-compile avoids it.
+    which takes several times its own compile time. On this machine's CPU it is also run, to time
+    it. --no-compile avoids both.
     """
     os.environ.pop("JXC_PIPELINE", None)  # the program is examined as it is written
     options = read_options(DoctorOptions, flags)

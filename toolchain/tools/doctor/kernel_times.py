@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +11,15 @@ import jax
 import numpy as np
 
 from ...compiled.kernels import Kernel
+from ...cost import cpu, roofline
+from ...cost.rates import rates_of
 from ...errors import JxcError
 from ...events.runs import Trace
 from ...events.session import start_session
 from ...events.trace import read_trace
 from ...events.wall import shares
+from ...hlo import Instruction, Module
+from ...hlo.work import inner_ops, stablehlo_name
 
 if TYPE_CHECKING:
     from ...cost.device import Device
@@ -54,15 +58,17 @@ class TimedRun(NamedTuple):
 
 
 def time_kernels(
-    call: Callable[[], Any], kernels: Sequence[Kernel], device: Device
+    call: Callable[[], Any], module: Module, kernels: Sequence[Kernel], device: Device
 ) -> TimedRun | None:
     """The median of up to three recorded runs, or the longer of two.
 
-    Kernels that XLA:CPU compiles into a loop or a call are not recorded, and left out.
+    The time of a loop or call that XLA:CPU compiles into one kernel is divided between the kernels
+    inside, by the roofline, of which products and convolutions there reach what loops do.
 
     Args:
         call: runs the program; it has run before.
-        kernels: of the compiled program.
+        module: the compiled program.
+        kernels: of `module`.
         device: for the roofline.
 
     Returns:
@@ -71,6 +77,7 @@ def time_kernels(
     """
     if sum(each.times for each in kernels) > _MAX_LAUNCHES:
         return None
+    inlined = _inlined(module, kernels)
     runs: list[TimedRun] = []
     start = perf_counter()
     for count in range(1, _MAX_ROUNDS + 1):
@@ -78,7 +85,7 @@ def time_kernels(
             trace, cpu_seconds = _recorded(call)
         except (JxcError, RuntimeError, ValueError):
             return None
-        runs += _timed_runs(trace, kernels, device, cpu_seconds)
+        runs += _timed_runs(trace, kernels, inlined, device, cpu_seconds)
         if (perf_counter() - start) * (count + 1) / count > _MAX_SECONDS:
             break
     return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2] if runs else None
@@ -97,8 +104,29 @@ def _recorded(call: Callable[[], Any]) -> tuple[Trace, float]:
     return read_trace(data), used
 
 
+def _inlined(module: Module, kernels: Sequence[Kernel]) -> dict[str, list[Kernel]]:
+    """The kernels inside of each loop, branch and call, by its name; a kernel has several."""
+    callers = {
+        called: instruction
+        for computation in module.computations.values()
+        for instruction in computation.instructions
+        for called in instruction.called
+    }
+    found: dict[str, list[Kernel]] = {}
+    for kernel in kernels:
+        around = callers.get(kernel.instruction.computation)
+        while around is not None:
+            found.setdefault(around.name, []).append(kernel)
+            around = callers.get(around.computation)
+    return found
+
+
 def _timed_runs(
-    trace: Trace, kernels: Sequence[Kernel], device: Device, cpu_seconds: float
+    trace: Trace,
+    kernels: Sequence[Kernel],
+    inlined: Mapping[str, Sequence[Kernel]],
+    device: Device,
+    cpu_seconds: float,
 ) -> list[TimedRun]:
     """The kernels of the program that takes the most time: copies of arguments are others.
 
@@ -111,20 +139,51 @@ def _timed_runs(
     if not lengths:
         return []
     program, length = lengths.most_common(1)[0]
+    running = min(cpu_seconds / (length * 1e-9), 1.0) if length else 1.0
+    runs: Counter[str] = Counter()
+    for key, count in zip(trace.ops.keys, np.bincount(trace.ops.columns.key), strict=True):
+        runs[key[2]] += int(count) * (key[1] == program)
     known = {each.name: each for each in kernels}
-    runs = Counter[str]()
-    for number, count in enumerate(np.bincount(trace.ops.columns.key).tolist()):
-        runs[trace.ops.keys[number][2]] += count * (trace.ops.keys[number][1] == program)
+    timed = []
+    for name, seconds in _seconds(trace, program, {*known, *inlined}).items():
+        if name in known:
+            kernel = known[name]
+            least = runs[name] * kernel.roofline(device).seconds
+            timed.append(TimedKernel(kernel, running * seconds, least))
+            continue
+        inside = [each for each in inlined[name] if not runs[each.name] and not each.assumed]
+        leasts = [each.times * each.roofline(device).seconds for each in inside]
+        weights = [least / loop_speed(each) for each, least in zip(inside, leasts, strict=True)]
+        for kernel, least, weight in zip(inside, leasts, weights, strict=True):
+            timed.append(TimedKernel(kernel, running * seconds * weight / sum(weights), least))
+    return [TimedRun(running * length * 1e-9, timed)]
+
+
+def _seconds(trace: Trace, program: str, names: Collection[str]) -> Mapping[str, float]:
+    """The seconds of the wall clock in which a program's instructions were computed, by name."""
     starts, ends, numbers = trace.work.columns
-    own = np.array([key[1] == program and key[2] in known for key in trace.work.keys], dtype=bool)
+    own = np.array([key[1] == program and key[2] in names for key in trace.work.keys], dtype=bool)
     chosen = np.flatnonzero(own[numbers]) if len(numbers) else numbers
     given = shares(starts[chosen], ends[chosen], np.zeros(len(chosen), dtype=np.int64))
     seconds: Counter[str] = Counter()
     for number, part in zip(numbers[chosen].tolist(), given.tolist(), strict=True):
         seconds[trace.work.keys[number][2]] += part * 1e-9
-    running = min(cpu_seconds / (length * 1e-9), 1.0) if length else 1.0
-    timed = [
-        TimedKernel(known[name], running * taken, runs[name] * known[name].roofline(device).seconds)
-        for name, taken in seconds.items()
-    ]
-    return [TimedRun(running * length * 1e-9, timed)]
+    return seconds
+
+
+def loop_speed(kernel: Kernel) -> float:
+    """The part of the roofline that XLA's own loops reach, by the rates of the device.
+
+    1.0 for a kernel that is no product or convolution.
+    """
+    rates = rates_of("cpu")
+    if convolution_in(kernel) is not None:
+        return rates[roofline.CONVOLUTION] / rates[cpu.NAIVE_CONVOLUTION]
+    return rates[roofline.PRODUCT] / rates[cpu.NAIVE] if "dot_general" in kernel.ops else 1.0
+
+
+def convolution_in(kernel: Kernel) -> Instruction | None:
+    """The convolution that a kernel computes, or None."""
+    instruction = kernel.instruction
+    ops = inner_ops(instruction.fused) if instruction.fused else [instruction]
+    return next((each for each in ops if stablehlo_name(each) == "convolution"), None)

@@ -217,7 +217,8 @@ def doctor(
     as `jxc doctor` does. A comment `# jxc: ignore[NAME]` on the line silences a finding.
 
     Where rules of O2 apply, the function is compiled with and without them, which takes several
-    times its own compile time; on this machine's CPU both are timed. `compile=False` avoids that.
+    times its own compile time; on this machine's CPU both are timed. A function with products or
+    convolutions also runs there under the profiler. `compile=False` avoids that.
 
     Args:
         fn: a function, or what `jax.jit` made of it; then its donations are checked too.

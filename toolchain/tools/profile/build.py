@@ -2,8 +2,9 @@
 
 Everything that was active is a span with a level and an owner (`spans.py`). The levels, from the
 highest, are the threads that compute a kernel, kernels, loops, and what the host does.
-`events.wall.shares` gives each moment to the active spans of the highest level. Samples of Python's stack
-are spans of the lowest level over the whole time, so that the parts add up to the wall clock.
+`events.wall.shares` gives each moment to the active spans of the highest level. Samples of
+Python's stack are spans of the lowest level over the whole time, so that the parts add up to the
+wall clock.
 """
 
 from __future__ import annotations

@@ -20,14 +20,12 @@ from typing import NamedTuple
 import jax
 
 from ....compiled.kernels import Kernel
-from ....cost import cpu, roofline
-from ....cost.rates import Rates, rates_of
 from ....hlo import Instruction
-from ....hlo.work import describe, inner_ops, stablehlo_name
+from ....hlo.work import describe
 from ....source import SourceLine
 from ..finding import Finding, FindingCost, compiled_check
 from ..jaxpr import TracedEquation
-from ..kernel_times import TimedKernel, TimedRun, time_kernels
+from ..kernel_times import TimedKernel, TimedRun, convolution_in, loop_speed
 from ..program import ExaminedProgram
 from .slow_on_target import gain_of, timeable
 
@@ -86,7 +84,7 @@ def far_below_roofline(program: ExaminedProgram) -> Iterator[Finding]:
     run, how = _measured(program)
     if run is None:
         return
-    far = [_located(program, each) for each in run.kernels if _is_far(each, rates_of("cpu"))]
+    far = [_located(program, each) for each in run.kernels if _is_far(each)]
     if _excess(far) < _MIN_SHARE * run.seconds:
         return
     by_line: dict[tuple[SourceLine | None, str], list[_FarKernel]] = {}
@@ -121,7 +119,7 @@ def _measured(program: ExaminedProgram) -> tuple[TimedRun | None, str]:
     seconds = [_seconds_of(found.run) for _ in range(2)]  # the first run allocates memory
     if level == "O2" and gain:
         seconds.append(gain.after)
-    run = time_kernels(found.run, found.kernels, target.device)
+    run = found.timed(target.device)
     how = f"a run{' after O2' if level == 'O2' else ''}, {found.how}"
     return run and run.within(min(seconds)), how
 
@@ -132,24 +130,16 @@ def _seconds_of(call: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def _is_far(timed: TimedKernel, rates: Rates) -> bool:
+def _is_far(timed: TimedKernel) -> bool:
     """Whether a product or convolution is nearer to XLA's loops than to the library."""
     if not _op_of(timed.kernel) or timed.kernel.flops.unknown or not timed.least:
         return False
-    return timed.least < sqrt(_loops(timed.kernel, rates)) * timed.seconds
-
-
-def _loops(kernel: Kernel, rates: Rates) -> float:
-    """The part of the roofline that XLA's own loops reach, by the rates of the device."""
-    if _convolution(kernel) is not None:
-        return rates[roofline.CONVOLUTION] / rates[cpu.NAIVE_CONVOLUTION]
-    return rates[roofline.PRODUCT] / rates[cpu.NAIVE]
+    return timed.least < sqrt(loop_speed(timed.kernel)) * timed.seconds
 
 
 def _is_faster_than_loops(group: Sequence[_FarKernel]) -> bool:
     least = sum(each.timed.least for each in group)
-    loops = _loops(group[0].timed.kernel, rates_of("cpu"))
-    return least > loops * sum(each.timed.seconds for each in group)
+    return least > loop_speed(group[0].timed.kernel) * sum(each.timed.seconds for each in group)
 
 
 def _excess(group: Sequence[_FarKernel]) -> float:
@@ -159,17 +149,11 @@ def _excess(group: Sequence[_FarKernel]) -> float:
 
 def _op_of(kernel: Kernel) -> str:
     """What a kernel computes, if that is a product or a convolution; else empty."""
-    convolution = _convolution(kernel)
+    convolution = convolution_in(kernel)
     if convolution is not None:
         rank = len(describe(convolution).window)
         return f"convolution over {rank} dimension{'s' * (rank != 1)}"
     return "product" if "dot_general" in kernel.ops else ""
-
-
-def _convolution(kernel: Kernel) -> Instruction | None:
-    instruction = kernel.instruction
-    ops = inner_ops(instruction.fused) if instruction.fused else [instruction]
-    return next((each for each in ops if stablehlo_name(each) == "convolution"), None)
 
 
 class _FarKernel(NamedTuple):
@@ -259,7 +243,7 @@ def _half(kernel: Kernel, name: str) -> str:
         return "forward"
     if "rematted_computation" in name:
         return "recomputed forward"
-    convolution = _convolution(kernel)
+    convolution = convolution_in(kernel)
     if convolution is None:
         is_right = name.endswith("/transpose")
         return f"backward by the {'right' if is_right else 'left'} operand"
@@ -278,7 +262,7 @@ def _remedy(
 ) -> str | None:
     """What to write instead, by the convolutions of the user's on the line; None if not known."""
     longest = max(group, key=lambda each: each.timed.seconds).timed.kernel
-    convolution = _convolution(longest)
+    convolution = convolution_in(longest)
     if convolution is None:
         return None
     written = [each for each in program.equations if _is_written_at(each, place)]

@@ -20,11 +20,13 @@ from ....backend.artifacts.loading import callable_here
 from ....backend.timing import interleave
 from ....compiled.kernels import Kernel
 from ....compiled.program import Compiled, compile_lowered, read_optimised
+from ....cost.device import Device
 from ....errors import JxcError
+from ....hlo import Module
 from ....source import SourceLine
 from ....units import counted
 from ..finding import Finding, FindingCost, compiled_check
-from ..kernel_times import time_kernels
+from ..kernel_times import TimedRun, time_kernels
 from ..program import ExaminedProgram
 from ..rule_hits import RuleHit
 from ..thresholds import MIN_WIDENED_BYTES
@@ -91,7 +93,7 @@ def _parts(
     if len(work) == 1:
         return dict.fromkeys(work, 1.0)
     plain = timeable(program, "O0") if program.target.kind == "cpu" else None
-    run = time_kernels(plain.run, plain.kernels, program.target.device) if plain else None
+    run = plain.timed(program.target.device) if plain else None
     seconds: Counter[tuple[str, int]] = Counter()
     for each in run.kernels if run else ():
         for line in each.kernel.lines[:1]:
@@ -159,13 +161,19 @@ class Timeable(NamedTuple):
 
     Attributes:
         run: calls it on the arguments that were given, or on random ones in place of types.
-        kernels: those that it launches.
+        module: its optimized HLO.
+        kernels: those of `module`.
         how: "measured on ..." these arguments.
     """
 
     run: Callable[[], Any]
+    module: Module
     kernels: Sequence[Kernel]
     how: str
+
+    def timed(self, device: Device) -> TimedRun | None:
+        """A recorded run, see `time_kernels`."""
+        return time_kernels(self.run, self.module, self.kernels, device)
 
 
 def timeable(program: ExaminedProgram, level: str) -> Timeable | None:
@@ -196,15 +204,16 @@ def _timeable(program: ExaminedProgram, level: str) -> Timeable | None:
         args, kwargs = fill(program.given or types, "random")
         if level == "O0":
             made: Any = callable_here(plain, program.compiled.build)
-            kernels = program.compiled.kernels
+            compiled = program.compiled
         else:
             made = plain.opt(level).compile()
-            kernels = read_optimised(made.compiled.as_text(), program.target).kernels
+            compiled = read_optimised(made.compiled.as_text(), program.target)
     except (JxcError, TypeError, ValueError):
         return None
     is_donating = any(array.donated for array in program.arguments)
     arguments = "the arguments given" if program.given else "random arguments"
-    return Timeable(_caller(made, args, kwargs, is_donating), kernels, f"measured on {arguments}")
+    run = _caller(made, args, kwargs, is_donating)
+    return Timeable(run, compiled.module, compiled.kernels, f"measured on {arguments}")
 
 
 def _free_memory() -> int:
