@@ -24,7 +24,7 @@ from ...hlo.work import inner_ops, stablehlo_name
 if TYPE_CHECKING:
     from ...cost.device import Device
 
-_MAX_ROUNDS = 3
+_MAX_ROUNDS = 5
 _MAX_SECONDS = 2.0  # of recorded runs, without the first
 _SETTLE = 0.002  # seconds: a result is ready before the end of its kernel is recorded
 _MAX_LAUNCHES = 50_000  # of kernels in a run: the profiler takes about 10 µs for each
@@ -60,7 +60,7 @@ class TimedRun(NamedTuple):
 def time_kernels(
     call: Callable[[], Any], module: Module, kernels: Sequence[Kernel], device: Device
 ) -> TimedRun | None:
-    """The median of up to three recorded runs, or the longer of two.
+    """The median times in up to five recorded runs.
 
     The time of a loop or call that XLA:CPU compiles into one kernel is divided between the kernels
     inside, by the roofline, of which products and convolutions there reach what loops do.
@@ -88,7 +88,25 @@ def time_kernels(
         runs += _timed_runs(trace, kernels, inlined, device, cpu_seconds)
         if (perf_counter() - start) * (count + 1) / count > _MAX_SECONDS:
             break
-    return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2] if runs else None
+    return _median_of(runs) if runs else None
+
+
+def _median_of(runs: Sequence[TimedRun]) -> TimedRun:
+    """The median of each kernel's times, and of the runs; of two, the shorter.
+
+    A run whose last kernels were not recorded is much shorter than the others, and left out.
+    """
+    lengths = sorted(run.seconds for run in runs)
+    whole = [run for run in runs if run.seconds >= lengths[len(runs) // 2] / 2]
+    by_name: dict[str, list[TimedKernel]] = {}
+    for each in (timed for run in whole for timed in run.kernels):
+        by_name.setdefault(each.kernel.name, []).append(each)
+    found = [
+        sorted(times, key=lambda each: each.seconds)[(len(times) - 1) // 2]
+        for times in by_name.values()
+    ]
+    lengths = sorted(run.seconds for run in whole)
+    return TimedRun(lengths[(len(whole) - 1) // 2], found)
 
 
 def _recorded(call: Callable[[], Any]) -> tuple[Trace, float]:

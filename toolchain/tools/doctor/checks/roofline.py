@@ -132,9 +132,10 @@ def _seconds_of(call: Callable[[], object]) -> float:
 
 def _is_far(timed: TimedKernel) -> bool:
     """Whether a product or convolution is nearer to XLA's loops than to the library."""
-    if not _op_of(timed.kernel) or timed.kernel.flops.unknown or not timed.least:
+    kernel = timed.kernel
+    if kernel.kind == "library" or not _op_of(kernel) or kernel.flops.unknown or not timed.least:
         return False
-    return timed.least < sqrt(loop_speed(timed.kernel)) * timed.seconds
+    return timed.least < sqrt(loop_speed(kernel)) * timed.seconds
 
 
 def _is_faster_than_loops(group: Sequence[_FarKernel]) -> bool:
@@ -237,7 +238,7 @@ def _half(kernel: Kernel, name: str) -> str:
 
     JAX names the ops of the backward half "transpose(jvp(...))". The gradient by the kernel has the
     gradient of the result as its window, and few positions. That of a product by its right operand
-    is transposed.
+    is transposed; of a batch of products, the one by the left operand may be transposed, too.
     """
     if "transpose(" not in name:
         return "forward"
@@ -245,6 +246,8 @@ def _half(kernel: Kernel, name: str) -> str:
         return "recomputed forward"
     convolution = convolution_in(kernel)
     if convolution is None:
+        if kernel.instruction.attributes.get("lhs_batch_dims"):
+            return "backward"
         is_right = name.endswith("/transpose")
         return f"backward by the {'right' if is_right else 'left'} operand"
     found = describe(convolution)
