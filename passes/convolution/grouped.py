@@ -15,8 +15,9 @@ from jxc.rewrite import reassociates, rule
 from .._shared.window import pad
 from . import geometry
 from .depthwise import channels_last
+from .features_last import convolve, operands
 from .geometry import Convolution
-from .window import Walk, as_result, backwards, result_walk
+from .window import Walk, as_result, result_walk
 
 
 @rule(reassociates, priced=True)
@@ -73,31 +74,9 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.Convolu
 
     Inside a loop XLA finds no library for other layouts: ten times slower than the grouped one.
     """
-    d, rank = conv.dims, len(conv.axes)
-    order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
-    spatial = list(range(1, rank + 1))
-    window = list(range(rank))
-    numbers = hlo.ConvDimensionNumbers.get(
-        *(0, rank + 1, spatial),  # batch, features and space of the image
-        *(rank, rank + 1, window),  # inputs, outputs and space of the kernel
-        *(0, rank + 1, spatial),  # batch, features and space of the result
-    )
-    kernel = backwards(kernel, d.kernel_spatial_dimensions, conv.axes)
-    features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
-    made = hlo.convolution(
-        ir.RankedTensorType.get([conv.batch, *conv.extents, conv.outputs], conv.accumulator),
-        build.transpose(image, order),
-        build.transpose(kernel, [*d.kernel_spatial_dimensions, *features]),
-        numbers,
-        1,
-        1,
-        window_strides=[axis.stride for axis in conv.axes],
-        padding=op.padding,
-        lhs_dilation=[axis.base_dilation for axis in conv.axes],
-        rhs_dilation=[axis.window_dilation for axis in conv.axes],
-        precision_config=op.precision_config,
-    )
-    return as_result(made, conv, batch=0, spatial=spatial, feature=rank + 1)
+    rank = len(conv.axes)
+    made = convolve(*operands(image, kernel, conv), conv.axes, op)
+    return as_result(made, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
 
 
 @rule(reassociates, priced=True)

@@ -82,6 +82,11 @@ NAIVE_CONVOLUTION = Rate(
     "one multiply-add in a convolution of 2x2 images by windows of 3x3, 32 to 32 f32, in ns",
     0.6,
 )
+VOLUME_TAP = Rate(
+    "tap-of-volume",
+    "one element under one tap of a convolution of volumes by 3x3x3, 1 to 1 f32, in ns",
+    12.0,
+)
 GROUPED_BATCH = Rate(
     "batch-grouped-multiply-add",
     "one multiply-add in the gradient by the kernel of a convolution of 16 groups to 64 f32, in ns",

@@ -23,6 +23,7 @@ _DOT_COPY = 5.0  # copying an element in the order of the copy, relative to a tr
 _ROW_START = 1.5  # adding a row to the result, relative to an op on a short row
 _START_NS = 10_000.0  # starting the threads of the library for convolutions
 _CALL_NS = 3_000.0  # calling that library without starting threads
+_FEW_OUTPUTS = 10.0  # a multiply-add to one output, relative to one to 64, by 5x5 and more
 _UNPACKED = 0.6  # its speed if it cannot pack inputs in fours, relative to one input a group
 
 
@@ -142,6 +143,21 @@ def _type_factor(value: ir.Value) -> float:
     return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(cpu.kind_of(value), 1.0)
 
 
+def has_foreign_layout(op: hlo.ConvolutionOp) -> bool:
+    """Whether XLA compiles plain loops for a convolution because of its layout.
+
+    XLA transposes operands for the library in the entry computation, not in loops and branches.
+    """
+    if op.operation.parent.name == "func.func":
+        return False
+    dims = hlo.ConvDimensionNumbers(op.dimension_numbers)
+    rank = len(dims.kernel_spatial_dimensions)
+    image = [dims.input_batch_dimension, *dims.input_spatial_dimensions]
+    window = [*dims.kernel_spatial_dimensions, dims.kernel_input_feature_dimension]
+    result = [dims.output_batch_dimension, *dims.output_spatial_dimensions]
+    return any(order != list(range(rank + 1)) for order in (image, window, result))
+
+
 class _Convolution(NamedTuple):
     """What the time of a convolution depends on.
 
@@ -181,6 +197,11 @@ class _Convolution(NamedTuple):
         )
 
     @property
+    def rank(self) -> int:
+        """The number of spatial dimensions."""
+        return len(self.dims.kernel_spatial_dimensions)
+
+    @property
     def products(self) -> int:
         """Multiply-adds of one group, with those of padding and holes."""
         return prod(shape_of(self.op.result)) * self.taps * self.inputs
@@ -188,17 +209,21 @@ class _Convolution(NamedTuple):
     @property
     def is_of_library(self) -> bool:
         """Whether it is of one group, and the library takes its dimensions."""
-        rank = len(self.dims.kernel_spatial_dimensions)
-        reversal = self.op.window_reversal
-        if rank > 2 or (rank == 1 and cpu.kind_of(self.op.result) == "f64"):
+        rank, reversal = self.rank, self.op.window_reversal
+        holes = self.op.lhs_dilation
+        if rank > 3 or (rank == 3 and holes is not None and max(holes) > 1):
+            return False
+        if rank == 1 and cpu.kind_of(self.op.result) == "f64":
             return False
         if (reversal is not None and any(reversal)) or self.taps > self.pixels:
+            return False
+        if has_foreign_layout(self.op):
             return False
         return self.batches == 1 or max(self.images, self.outputs) == self.batches
 
     def copied(self) -> list[int]:
         """The elements of the operands and of the result that are not in the library's layout."""
-        last = len(self.dims.kernel_spatial_dimensions) + 1
+        last = self.rank + 1
         dims, found = self.dims, []
         if self.groups > 1 or not self.is_of_library:
             return []
@@ -228,10 +253,16 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
         return _START_NS + conv.products * each * factor
     if not conv.is_of_library:
         each = rates[cpu.GROUPED_BATCH if conv.batches > 1 else cpu.NAIVE_CONVOLUTION]
-        return known_flops(op) / 2 * conv.batches * each
-    rows = prod(shape_of(op.result)) * conv.batches / outputs
-    few = 1 + (16 / outputs) ** 1.5 + 16 / (inputs * conv.taps) + 160 / (inputs * outputs)
-    few += 140 / rows
-    ns: float = conv.products * conv.batches * rates[roofline.CONVOLUTION] * few * factor
+        met = conv.products if conv.rank > 2 else known_flops(op) / 2  # loops over holes as well
+        return met * conv.batches * each
+    each = rates[roofline.CONVOLUTION]
+    if conv.rank > 2:
+        each += rates[cpu.VOLUME_TAP] / outputs / (4 if inputs % 4 == 0 else 1)
+    else:
+        rows = prod(shape_of(op.result)) * conv.batches / outputs
+        few = 1 + min((16 / outputs) ** 1.5, _FEW_OUTPUTS) + 16 / (inputs * conv.taps)
+        few += 160 / (inputs * outputs) * min(1, 9 / conv.taps) + 140 / rows
+        each *= few
+    ns: float = conv.products * conv.batches * each * factor
     copies = sum(conv.copied()) * rates[cpu.TRANSPOSED] / cpu.CORES
     return min(_START_NS, _CALL_NS + ns) + ns + copies

@@ -133,6 +133,11 @@ def _convolution(x: Any, w: Any) -> Any:
     )
 
 
+def _convolution_of_volumes(x: Any, w: Any) -> Any:
+    layout = ("NDHWC", "DHWIO", "NDHWC")
+    return lax.conv_general_dilated(x, w, (1, 1, 1), "SAME", dimension_numbers=layout)
+
+
 def _gradient_by_kernel(x: Any, w: Any) -> Any:
     return jax.grad(lambda w: _convolution(x, w).sum())(w)
 
@@ -251,6 +256,11 @@ PROBES = [
         cpu.NAIVE_CONVOLUTION,
         lambda: (_convolution, [_ones(64, 2, 2, 32), _ones(3, 3, 32, 32)]),
         64 * 4 * 9 * 32 * 32,
+    ),
+    Probe(
+        cpu.VOLUME_TAP,
+        lambda: (_convolution_of_volumes, [_ones(1, 24, 24, 24, 1), _ones(3, 3, 3, 1, 1)]),
+        24**3 * 27,
     ),
     Probe(
         cpu.GROUPED_BATCH,
