@@ -56,6 +56,13 @@ MOST_ROWS = 128
 Both the patches and the products take as much memory as so many images.
 """
 
+MOST_ROW_OUTPUTS = 16
+"""The most features of the result of row products, unless the window is wider than the image.
+
+All products are stored before they are added. With 16 outputs they took 0.8 of the time of planes,
+with 32 and 64 between 1.4 and 2.5 times as long.
+"""
+
 MOST_PLANES = 16
 """The most convolutions that a convolution of three spatial axes becomes."""
 

@@ -28,9 +28,9 @@ def operands(image: ir.Value, kernel: ir.Value, conv: Convolution) -> tuple[ir.V
     d = conv.dims
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     kernel = backwards(kernel, d.kernel_spatial_dimensions, conv.axes)
+    image = build.transpose(image, order)
     features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
     kernel = build.transpose(kernel, [*d.kernel_spatial_dimensions, *features])
-    image = build.transpose(image, order)
     return build.convert(image, conv.accumulator), build.convert(kernel, conv.accumulator)
 
 

@@ -57,7 +57,11 @@ def convolution_to_row_products(op: hlo.ConvolutionOp) -> ir.Value | None:
 
 
 def _suits(conv: Convolution) -> bool:
-    return _is_flat(conv) or len(conv.axes) > 2
+    if _is_flat(conv) or len(conv.axes) < 3:
+        return _is_flat(conv)
+    is_wide = conv.taps > conv.pixels
+    dilated = any(axis.base_dilation > 1 for axis in conv.axes)
+    return not dilated and (is_wide or conv.outputs <= cost.MOST_ROW_OUTPUTS)
 
 
 def _is_flat(conv: Convolution) -> bool:

@@ -260,7 +260,8 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
         each += rates[cpu.VOLUME_TAP] / outputs / (4 if inputs % 4 == 0 else 1)
     else:
         rows = prod(shape_of(op.result)) * conv.batches / outputs
-        few = 1 + min((16 / outputs) ** 1.5, _FEW_OUTPUTS) + 16 / (inputs * conv.taps)
+        most = _FEW_OUTPUTS / (4 if inputs % 8 == 0 else 1)  # inputs are packed in fours
+        few = 1 + min((16 / outputs) ** 1.5, most) + 16 / (inputs * conv.taps)
         few += 160 / (inputs * outputs) * min(1, 9 / conv.taps) + 140 / rows
         each *= few
     ns: float = conv.products * conv.batches * each * factor
