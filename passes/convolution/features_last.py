@@ -12,7 +12,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.cost.cpu_products import has_foreign_layout
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.rewrite import reassociates, rule
+from jxc.rewrite import PassContext, reassociates, rule
 
 from .._shared.window import WindowAxis, pad
 from . import cost, geometry
@@ -79,7 +79,7 @@ def nested_convolution_to_features_last(op: hlo.ConvolutionOp) -> ir.Value | Non
 
 
 @rule(reassociates, priced=True)
-def convolution_to_planes(op: hlo.ConvolutionOp) -> ir.Value | None:
+def convolution_to_planes(op: hlo.ConvolutionOp, context: PassContext) -> ir.Value | None:
     """conv(x, w) -> convolutions of one spatial axis less, of three axes and more.
 
     Along the axis with the fewest positions, either in the window or in the result. In the window:
@@ -93,14 +93,17 @@ def convolution_to_planes(op: hlo.ConvolutionOp) -> ir.Value | None:
     along = sizes.index(min(sizes))
     if sizes[along] > cost.MOST_PLANES:
         return None
+    by_tap = conv.axes[along].window <= conv.axes[along].out
+    inputs = conv.dims.kernel_input_feature_dimension
+    if not by_tap and context.parts(op.rhs, inputs) > 1:
+        return None  # the features that devices share would be gathered
     image, kernel = operands(op.lhs, op.rhs, conv)
     rest = [i for i in range(rank) if i != along]
     image = build.transpose(image, [0, along + 1, *(i + 1 for i in rest), rank + 1])
     kernel = build.transpose(kernel, [along, *rest, rank, rank + 1])
     axis, axes = conv.axes[along], [conv.axes[i] for i in rest]
     image = pad(image, [axis], [1])
-    combine = _by_tap if axis.window <= axis.out else _by_position
-    made = combine(image, kernel, axis, axes, op)
+    made = (_by_tap if by_tap else _by_position)(image, kernel, axis, axes, op)
     spatial = [1 if i == along else 2 + rest.index(i) for i in range(rank)]
     result = as_result(made, conv, batch=0, spatial=spatial, feature=rank + 1)
     return build.convert(result, element_type(op.result))
