@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -62,6 +63,25 @@ def convolve(
     )
 
 
+def _without_holes(
+    image: ir.Value, axes: Sequence[WindowAxis]
+) -> tuple[ir.Value, Sequence[WindowAxis]]:
+    """`image` with zeros in the holes of its dilation, and the axes that it then has.
+
+    The library skips holes: it does not multiply infinities by their zeros, as loops do.
+    """
+    dims = range(1, len(axes) + 1)
+    if all(axis.base_dilation == 1 for axis in axes):
+        return image, axes
+    filled = pad(image, axes, dims)
+    sizes = [shape_of(filled)[dim] for dim in dims]
+    plain = [
+        replace(axis, size=size, low=0, high=0, base_dilation=1)
+        for axis, size in zip(axes, sizes, strict=True)
+    ]
+    return filled, plain
+
+
 @rule(reassociates, priced=True)
 def nested_convolution_to_features_last(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> transpose(conv(transpose(x), transpose(w))) with features last, in loops.
@@ -72,7 +92,9 @@ def nested_convolution_to_features_last(op: hlo.ConvolutionOp) -> ir.Value | Non
     conv = geometry.read(op, grouped=False) if has_foreign_layout(op) else None
     if conv is None or len(conv.axes) > 2:
         return None
-    made = convolve(*operands(op.lhs, op.rhs, conv), conv.axes, op)
+    image, kernel = operands(op.lhs, op.rhs, conv)
+    image, axes = _without_holes(image, conv.axes)
+    made = convolve(image, kernel, axes, op)
     rank = len(conv.axes)
     result = as_result(made, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
     return build.convert(result, element_type(op.result))
@@ -98,10 +120,11 @@ def convolution_to_planes(op: hlo.ConvolutionOp, context: PassContext) -> ir.Val
     if not by_tap and context.parts(op.rhs, inputs) > 1:
         return None  # the features that devices share would be gathered
     image, kernel = operands(op.lhs, op.rhs, conv)
+    image, every = _without_holes(image, conv.axes)
     rest = [i for i in range(rank) if i != along]
     image = build.transpose(image, [0, along + 1, *(i + 1 for i in rest), rank + 1])
     kernel = build.transpose(kernel, [along, *rest, rank, rank + 1])
-    axis, axes = conv.axes[along], [conv.axes[i] for i in rest]
+    axis, axes = every[along], [every[i] for i in rest]
     image = pad(image, [axis], [1])
     made = (_by_tap if by_tap else _by_position)(image, kernel, axis, axes, op)
     spatial = [1 if i == along else 2 + rest.index(i) for i in range(rank)]

@@ -19,26 +19,18 @@ func.func @nested_convolution_to_features_last(%i: tensor<i32>, %x: tensor<2x3x6
   return %r : tensor<2x4x3x5xf32>
 }
 
-// The gradient by the kernel, in a loop. 16 bits are converted outside of the library.
+// The gradient by the kernel. 16 bits are converted outside of the library.
 // CHECK-LABEL: func.func @nested_convolution_to_features_last_gradient(
-// CHECK: stablehlo.while
+// CHECK: stablehlo.if
 // CHECK: stablehlo.convolution(%{{.*}}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = {{\[\[}}1, 1]]{{.*}} : (tensor<2x6x3xf32>, tensor<6x3x2xf32>) -> tensor<2x3x2xf32>
-func.func @nested_convolution_to_features_last_gradient(%x: tensor<3x6x2xbf16>, %dy: tensor<3x6x2xbf16>) -> tensor<3x2x2xbf16> {
-  %n = stablehlo.constant dense<2> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %start = stablehlo.constant dense<0.0> : tensor<3x2x2xbf16>
-  %r:2 = stablehlo.while(%i = %zero, %s = %start) : tensor<i32>, tensor<3x2x2xbf16>
-  cond {
-    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  } do {
+func.func @nested_convolution_to_features_last_gradient(%p: tensor<i1>, %x: tensor<3x6x2xbf16>, %dy: tensor<3x6x2xbf16>, %y: tensor<3x2x2xbf16>) -> tensor<3x2x2xbf16> {
+  %r = "stablehlo.if"(%p) ({
     %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x6x2xbf16>, tensor<3x6x2xbf16>) -> tensor<3x2x2xbf16>
-    %t = stablehlo.add %s, %dw : tensor<3x2x2xbf16>
-    %j = stablehlo.add %i, %one : tensor<i32>
-    stablehlo.return %j, %t : tensor<i32>, tensor<3x2x2xbf16>
-  }
-  return %r#1 : tensor<3x2x2xbf16>
+    stablehlo.return %dw : tensor<3x2x2xbf16>
+  }, {
+    stablehlo.return %y : tensor<3x2x2xbf16>
+  }) : (tensor<i1>) -> tensor<3x2x2xbf16>
+  return %r : tensor<3x2x2xbf16>
 }
 
 // -----
