@@ -291,3 +291,15 @@ def test_small_matrices_are_padded_on_a_tpu():
 
     assert hits(4096) == {"small-product-to-multiply-add": 1}
     assert not hits(16)
+
+
+def test_a_reduction_that_selects_each_element_is_computed_once():
+    """Its kernel is not that of the `select`, for each element of which it would be repeated."""
+    seconds = []
+    for size in (100_000, 200_000):
+        x = np.ones(size, np.float32)
+        module, ops, outputs = _ops(lambda x: jnp.where(jnp.isnan(x).any(), jnp.nan, x), x)
+        with module.context:
+            assert len(kernels_of(ops, outputs)) == 2
+            seconds.append(_seconds(ops, outputs, PassContext()))
+    assert seconds[1] < 3 * seconds[0]

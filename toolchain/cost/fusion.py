@@ -54,6 +54,9 @@ _OF_LIBRARY = (
 _BETWEEN_REDUCTIONS = ELEMENTWISE | names("broadcast_in_dim reshape")
 """Ops that XLA:GPU computes in one kernel with reductions over the last dimension."""
 
+_WITH_SCALARS = names("broadcast_in_dim clamp select")
+"""Elementwise ops and views that may read an element several times."""
+
 _EACH, _ELSEWHERE, _AGAIN = range(3)
 """How a kernel reads a value: the element at each index, at other indices, or several times."""
 
@@ -137,7 +140,7 @@ class _Graph:
             users = [user for value in node.results for user in self._users.get(value, ())]
             stored = self._is_stored(node, users)
             self._root[node.key] = node.key if stored else self._root_of_all(users)
-            self._use[node.key] = _EACH if stored else self._use_by(users)
+            self._use[node.key] = _EACH if stored else self._use_by(node, users)
             for value in node.results:
                 self._stored[value] = stored
 
@@ -230,7 +233,7 @@ class _Graph:
                 return True
         if node.name in VIEWS or node.name not in _EXPENSIVE:
             return False
-        return self._root_of_all(users) is None or self._use_by(users) == _AGAIN
+        return self._root_of_all(users) is None or self._use_by(node, users) == _AGAIN
 
     def _is_free(self, node: Node) -> bool:
         """Whether it is a constant, or a broadcast scalar constant."""
@@ -246,9 +249,9 @@ class _Graph:
             return True
         return node.name in VIEWS and not any(value in self._of for value in node.operands)
 
-    def _use_by(self, users: Sequence[Node]) -> int:
-        """How the kernel of `users` uses the elements of what they read."""
-        uses = [max(_use_of(user), self._use[user.key]) for user in users]
+    def _use_by(self, node: Node, users: Sequence[Node]) -> int:
+        """How the kernel of `users` uses the elements of `node`, which they read."""
+        uses = [max(_use_of(user, node), self._use[user.key]) for user in users]
         return _AGAIN if len(uses) > 1 and any(uses) else max(uses, default=_EACH)
 
     def _root_of_all(self, nodes: Sequence[Node]) -> ir.Value | None:
@@ -362,10 +365,12 @@ def _repeats(node: Node) -> bool:
     return node.elements > elements_of_value(node.operands[0])
 
 
-def _use_of(node: Node) -> int:
-    if node.name == "broadcast_in_dim":
-        return _AGAIN if _repeats(node) else _ELSEWHERE
-    return _EACH if node.name in ELEMENTWISE else _ELSEWHERE
+def _use_of(user: Node, node: Node) -> int:
+    if user.name == "broadcast_in_dim":
+        return _AGAIN if _repeats(user) else _ELSEWHERE
+    if user.name in ELEMENTWISE:  # `select` and `clamp` also take scalars
+        return _AGAIN if user.elements > node.elements else _EACH
+    return _ELSEWHERE
 
 
 def _repeated_at_once(node: Node) -> int:
@@ -381,7 +386,7 @@ def _repeated_at_once(node: Node) -> int:
 def _read_of(node: Node, value: ir.Value, wanted: float) -> float:
     """How many elements of `value` it takes to compute `wanted` elements of `node`."""
     if node.name in ELEMENTWISE or node.name in VIEWS or node.name in FREE:
-        return min(wanted, elements_of_value(value)) if node.name == "broadcast_in_dim" else wanted
+        return min(wanted, elements_of_value(value)) if node.name in _WITH_SCALARS else wanted
     size = elements_of_value(value)
     whole = max(node.elements, 1)
     if node.name in ("gather", "dynamic_slice", "pad"):
