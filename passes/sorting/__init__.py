@@ -1,9 +1,15 @@
-"""Rewrite sorts by one key as sorts of integers, and slices of sorted axes as top-k.
+"""Rewrite sorts by one key as sorts of integers or partitions, and slices of sorts as top-k.
 
 Only for CPU, where XLA calls a compiled comparison for all but the simplest sorts. For a sort by
 one key of 32 bits or less, with any number of other operands, key and position are packed into one
 64-bit integer: 2.4 to 6.4 times faster from a thousand elements on, 50 ms more to compile. A few
 elements at the start or end of a sorted axis are selected without a sort: 2 to 50 times faster,
-most for the fewest elements. The results are bit for bit those of a stable sort: NaNs last; zeros
-of either sign, and other equal elements, in their order.
+most for the fewest elements.
+
+A stable sort by booleans counts the position of each element: 3 times faster for 1000 elements, 40
+for 200,000, 0.3 s more to compile. Membership in a list, as in `jnp.isin`, is a binary search in
+the sorted list: 10 times faster for 10,000 numbers in 1000, 0.1 s more to compile.
+
+The results are bit for bit those of a stable sort: NaNs last; zeros of either sign, and other equal
+elements, in their order.
 """

@@ -45,7 +45,7 @@ class _PackedSort:
         self.key, self.dim = self.inputs[0], axis_of(op)
         get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
         self.type = ir.RankedTensorType.get(shape_of(self.key), get(64))
-        self.packed = _plain_sort(self._pack(), self.dim)
+        self.packed = plain_sort(self._pack(), self.dim)
         self.position = self._position()
 
     def results(self) -> list[ir.Value]:
@@ -84,7 +84,7 @@ class _PackedSort:
         return keys.unkey(build.convert(above, keys.integer_like(self.key)), element, is_minus_zero)
 
 
-def _plain_sort(value: ir.Value, dim: int) -> ir.Value:
+def plain_sort(value: ir.Value, dim: int) -> ir.Value:
     """`value` sorted ascending, in the form for which XLA:CPU has a fast sort."""
     op = hlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
     scalar = ir.RankedTensorType.get((), element_type(value))

@@ -12,6 +12,7 @@ from jax import lax
 import jxc
 
 PACKED, TOP_K = "sort-to-packed-sort", "slice-of-sort-to-top-k"
+PARTITION, SEARCH = "sort-of-booleans-to-partition", "membership-to-search"
 FLOATS = (np.float32, np.float16, ml_dtypes.bfloat16)
 INTEGERS = (np.int32, np.uint32, np.int8, np.uint16)
 SPECIAL = (0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0)
@@ -30,7 +31,7 @@ def numbers(dtype, shape, seed=0):
 def order(x, axis):
     """The permutation of a stable ascending sort."""
     with np.errstate(invalid="ignore"):
-        key = x if x.dtype.kind in "iu" else x.astype(np.float64)
+        key = x if x.dtype.kind in "iub" else x.astype(np.float64)
     return np.argsort(key, axis=axis, kind="stable")
 
 
@@ -43,10 +44,11 @@ def same(found, want):
     assert ((found.view(kind) == want.view(kind)) | both_nan).all()
 
 
-def rewritten(function, *args, hits, always=True):
+def rewritten(function, *args, hits, always=True, simplified=False):
     """The function's results after the pass; `hits` is how often each rule must have fired."""
     passes = f"inline{{default-pipeline=}},symbol-dce,cse,sorting{{always={str(always).lower()}}}"
-    lowered = jxc.lower(function, *args).opt(passes)
+    lowered = jxc.lower(function, *args)
+    lowered = (lowered.opt("-O1") if simplified else lowered).opt(passes)
     assert lowered.report.hits == hits
     return lowered.compile()(*args)
 
@@ -137,6 +139,43 @@ def test_packed_sort_keeps_the_order_of_ties():
     for part in (slice(0, 5), slice(75, 80)):
         found = rewritten(lambda x, part=part: jnp.argsort(x)[part], x, hits={TOP_K: 1})
         same(found, order(x, 0)[part].astype(np.int32))
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((1000,), 0), ((40, 25), 0), ((40, 25), 1), ((2,), 0)])
+def test_sort_by_booleans_keeps_the_order_of_ties(shape, axis):
+    """Masks that are mixed, all False and all True; the payloads are a mask, floats, positions."""
+    y = numbers(np.float32, shape)
+    for mask in (numbers(np.int32, shape, seed=1) > 0, np.zeros(shape, bool), np.ones(shape, bool)):
+
+        def sort(mask, y):
+            places = lax.broadcasted_iota(jnp.int32, mask.shape, axis)
+            return lax.sort((mask, places, y), dimension=axis, num_keys=1)
+
+        found, places = rewritten(sort, mask, y, hits={PARTITION: 1}), order(mask, axis)
+        np.testing.assert_array_equal(found[0], np.take_along_axis(mask, places, axis))
+        np.testing.assert_array_equal(found[1], places)
+        same(found[2], np.take_along_axis(y, places, axis))
+
+
+def test_compress_has_no_sort():
+    mask, y = np.arange(1000) % 3 == 0, np.arange(1000, dtype=np.float32)
+    found = rewritten(
+        lambda m, y: jnp.compress(m, y, size=400), mask, y, hits={PARTITION: 1}, always=False
+    )
+    np.testing.assert_array_equal(found, np.pad(y[mask], (0, 400 - mask.sum())))
+
+
+@pytest.mark.parametrize("size", [2, 3, 64, 65])
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_search_finds_equal_numbers_and_no_nan(dtype, size):
+    """A NaN is equal to nothing, and zeros are equal."""
+    x, y = numbers(dtype, (300,)), numbers(dtype, (size,), seed=1)
+    for invert in (False, True):
+        is_in = lambda x, y, invert=invert: jnp.isin(x, y, invert=invert)  # noqa: E731
+        found = rewritten(is_in, x, y, hits={SEARCH: 1}, simplified=True)
+        with np.errstate(invalid="ignore"):
+            equal = (x[:, None] == y[None, :]).any(1)
+        np.testing.assert_array_equal(found, equal != invert)
 
 
 def test_small_sorts_and_wide_keys_stay():
