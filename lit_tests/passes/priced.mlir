@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p simplify,convolution,elementary,pooling,small-matrices,sorting,reductions --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p simplify,convolution,elementary,pooling,small-matrices,sorting,reductions,layouts --split-input-file | FileCheck %s
 
 // What the gate decides by the shipped prices, a rewrite that pays and one that does not.
 
@@ -279,4 +279,46 @@ func.func @transposed_matrix_by_vector_of_many_columns(%x: tensor<1000x512xf32>,
 func.func @transposed_matrix_by_vector_not_of_few_columns(%x: tensor<20000x2xf32>, %y: tensor<20000xf32>) -> tensor<2xf32> {
   %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<20000x2xf32>, tensor<20000xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @transpose_of_large_rows_with_a_constant(
+// CHECK: stablehlo.custom_call @LayoutConstraint
+func.func @transpose_of_large_rows_with_a_constant(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<1024x1024xf32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %y = stablehlo.add %t, %one : tensor<1024x1024xf32>
+  return %y : tensor<1024x1024xf32>
+}
+
+// -----
+
+// XLA transposes tiles in a kernel without constants.
+// CHECK-LABEL: func.func @transpose_of_large_rows_not_between_elementwise_ops(
+// CHECK-NOT: LayoutConstraint
+// CHECK: return
+func.func @transpose_of_large_rows_not_between_elementwise_ops(%x: tensor<1024x1024xf32>, %y: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %z = stablehlo.add %t, %y : tensor<1024x1024xf32>
+  return %z : tensor<1024x1024xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @columns_in_the_same_places_of_the_cache(
+// CHECK: stablehlo.custom_call @LayoutConstraint
+func.func @columns_in_the_same_places_of_the_cache(%x: tensor<512x1024xf32>, %y: tensor<512x256xf32>) -> tensor<1024x256xf32> {
+  %z = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<512x1024xf32>, tensor<512x256xf32>) -> tensor<1024x256xf32>
+  return %z : tensor<1024x256xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @columns_not_in_other_places_of_the_cache(
+// CHECK-NOT: LayoutConstraint
+// CHECK: return
+func.func @columns_not_in_other_places_of_the_cache(%x: tensor<512x1000xf32>, %y: tensor<512x256xf32>) -> tensor<1000x256xf32> {
+  %z = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<512x1000xf32>, tensor<512x256xf32>) -> tensor<1000x256xf32>
+  return %z : tensor<1000x256xf32>
 }

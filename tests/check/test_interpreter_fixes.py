@@ -123,3 +123,17 @@ def test_scatter_does_not_change_its_operand(interpreter):
     scattered, reverse = interpreter.run(read_module(SCATTER_THEN_READ, make_context()), inputs)
     assert scattered.tolist() == [10, 77, 12]
     assert reverse.tolist() == [12, 11, 10]
+
+
+def test_a_call_that_fixes_a_layout_returns_its_operand(interpreter):
+    layouts = "[dense<[1, 0]> : tensor<2xindex>]"
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = _run(
+        interpreter,
+        "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {\n"
+        "  %r = stablehlo.custom_call @LayoutConstraint(%x) "
+        f"{{operand_layouts = {layouts}, result_layouts = {layouts}}} "
+        ": (tensor<2x3xf32>) -> tensor<2x3xf32>\n  return %r : tensor<2x3xf32>\n}",
+        x,
+    )
+    assert found.tolist() == x.tolist()

@@ -138,6 +138,27 @@ def test_price_of_short_rows_depends_on_loop_unrolling():
     assert unrolled > 4 * rolled
 
 
+def _transposed(function, *shapes):
+    module, ops, outputs = _ops(function, *(np.ones(shape, np.float32) for shape in shapes))
+    with module.context:
+        return _seconds(ops, outputs, PassContext(), Rates("cpu"))
+
+
+def test_transposes_with_constants_take_longer_if_rows_compete_for_the_cache():
+    with_constant = _transposed(lambda x: x.T + 1, (1024, 1024))
+    assert with_constant > 5 * _transposed(lambda x, y: x.T + y, (1024, 1024), (1024, 1024))
+    assert with_constant > 3 * _transposed(lambda x: x.T + 1, (1040, 1008))
+
+
+def test_products_that_sum_columns_take_longer_if_these_compete_for_the_cache():
+    def of_columns(x, y):
+        return jax.lax.dot_general(x, y, (((0,), (0,)), ((), ())))
+
+    by_columns = _transposed(of_columns, (512, 1024), (512, 64))
+    assert by_columns > 2 * _transposed(lambda x, y: x @ y, (1024, 512), (512, 64))
+    assert by_columns > 1.5 * _transposed(of_columns, (512, 1000), (512, 64))
+
+
 def test_time_of_pricing_loops_is_linear_in_a_chain_of_values_that_are_read_twice():
     def chain(x):
         h = x.astype(jnp.int32).sum(0)

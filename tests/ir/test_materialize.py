@@ -6,8 +6,9 @@ import pytest
 from jaxlib.mlir import ir
 
 import jxc
+from jxc.check.run import run_xla
 from jxc.ir import functions, make_context, read_module, walk
-from jxc.ir.materialize import is_materialize_call, materialize
+from jxc.ir.materialize import in_row_major, is_layout_call, is_materialize_call, materialize
 
 MAIN = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
 
@@ -67,3 +68,15 @@ def test_xla_keeps_the_call_of_materialize():
     assert "@stored_tensor_2048xf32_" in str(found.module)
     for a, b in zip(found.compile()(x), function(x), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_in_row_major_makes_a_call_that_xla_takes():
+    text = "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> { return %x : tensor<2x3xf32> }"
+    module = read_module(text, make_context())
+    block = functions(module)["main"].entry_block
+    with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
+        stored = in_row_major(block.arguments[0])
+        block.operations[1].operands[0] = stored
+    assert is_layout_call(stored.owner)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(run_xla(module, [x])[0], x)

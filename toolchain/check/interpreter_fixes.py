@@ -7,6 +7,7 @@ test_interpreter_fixes.py` runs them):
   element 0, not 200. `dynamic_update_slice`, `gather` and `scatter` do the same.
 - `compare LT, -0.0, 0.0, TOTALORDER` is false: the order of floats ignores the sign of zero.
 - Integer `divide` and `remainder` by 0, and of the least integer by -1, end the process (SIGFPE).
+- A call that fixes a layout, as `jax.experimental.layout` makes, ends the process.
 - `scatter` writes into its operand: `%x` has the scattered values afterwards (jaxlib 0.10 only).
 """
 
@@ -18,6 +19,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir import build, walk
+from ..ir.materialize import is_layout_call
 from ..ir.values import element_type, is_float, is_integer, is_unsigned, shape_of
 
 
@@ -34,6 +36,13 @@ def _fix_dynamic_slice(op: hlo.DynamicSliceOp | hlo.DynamicUpdateSliceOp) -> Non
     first_index = 2 if isinstance(op, hlo.DynamicUpdateSliceOp) else 1
     for number in range(first_index, len(op.operands)):
         _make_signed(op, number)
+
+
+def _fix_custom_call(op: hlo.CustomCallOp) -> None:
+    """A layout does not change the elements."""
+    if is_layout_call(op):
+        op.results[0].replace_all_uses_with(op.inputs[0])
+        op.operation.erase()
 
 
 def _fix_gather(op: hlo.GatherOp) -> None:
@@ -120,6 +129,7 @@ def _equals(value: ir.Value, number: int) -> ir.Value:
 
 _FIXES: dict[str, Callable[..., None]] = {
     "stablehlo.compare": _fix_compare,
+    "stablehlo.custom_call": _fix_custom_call,
     "stablehlo.divide": _fix_divide,
     "stablehlo.dynamic_slice": _fix_dynamic_slice,
     "stablehlo.dynamic_update_slice": _fix_dynamic_slice,

@@ -21,6 +21,12 @@ CORES = 2
 CACHE = 32 * 2**20
 """Bytes of the last-level cache of the machine on which the shipped rates were measured."""
 
+MAPPED = 32 * 2**20
+"""Bytes from which the C library maps fresh pages for an array, and returns them afterwards.
+
+A kernel that writes 36 MB of a temporary waited 14 ms for them.
+"""
+
 LINE = 64
 """Bytes of a cache line."""
 
@@ -61,6 +67,11 @@ WINDOW_SUM = Rate("window-sum", "one element of a 3x3 sum of f32, on one core, i
 RUNNING = Rate("running-sum-of-xla", "one element of stablehlo.reduce_window as cumsum, in ns", 6.0)
 SELECTED = Rate("selected-element", "one element of a window of select_and_scatter, in ns", 4.0)
 TRANSPOSED = Rate("transposed-element", "one element of a transpose of f32, one core, in ns", 0.5)
+UNTILED = Rate(
+    "untiled-transposed-element",
+    "one element of a transpose of 1024x1024 f32 in one kernel with a constant, one core, in ns",
+    6.5,
+)
 TINY_PRODUCT = Rate(
     "tiny-product-of-xla", "the product of two 4x4 matrices of f32, one of thousands, in ns", 480.0
 )
@@ -134,6 +145,11 @@ OF_VECTOR_BY_ROWS = Rate(
     "vector-multiply-add-by-rows",
     "one multiply-add in a product of a vector and a 1000x512 matrix, in ns",
     0.1,
+)
+OF_COLUMNS = Rate(
+    "product-across-element",
+    "one element of a 512x1024 matrix of f32, of which a product sums the columns, in ns",
+    2.1,
 )
 SINE = Rate("sine-of-xla", "one element of stablehlo.sine on f32, in ns", 4.0)
 SUMMED_SINE = Rate(
@@ -285,9 +301,14 @@ def _library(op: hlo.CustomCallOp, rates: Rates) -> float:
 
 def lines_apart(distance: int) -> int:
     """The cache lines to count for each of many rows that are `distance` bytes apart."""
-    competing = max(min(distance & -distance, PAGE) // LINE, 1)
+    competing = lines_in_sets(distance)
     # Three for a row in a page of its own: the TLB overflows before the cache.
     return max(competing, 3) if distance > PAGE // 2 else competing
+
+
+def lines_in_sets(distance: int) -> int:
+    """The cache lines that compete for a place of each of many that are `distance` bytes apart."""
+    return max(min(distance & -distance, PAGE) // LINE, 1)
 
 
 def kind_of(value: ir.Value) -> str:

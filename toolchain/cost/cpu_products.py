@@ -44,10 +44,24 @@ def dot_ns(op: hlo.DotGeneralOp, rates: Rates) -> float:
     found = matrices_of(op)
     each = _across(op, rates, found)
     if each is None:
-        each = _one_product(rates, found)
+        each = _one_product(rates, found) + _packing(op, rates)
     ns = found.batch * each * _type_factor(op.result)
     copied = sum(copy.elements for copy in copies_for_dot(op))
     return ns + copied * _DOT_COPY * rates[cpu.TRANSPOSED]
+
+
+def _packing(op: hlo.DotGeneralOp, rates: Rates) -> float:
+    """What reading the left operand of a product across its rows takes, in ns.
+
+    The library packs its elements for each row of the result, as (2048, 784) x (2048, 32) in 0.3 ns
+    each; fewer of the rows fit into the cache if their addresses differ by a power of two.
+    """
+    numbers, shape = hlo.DotDimensionNumbers(op.dot_dimension_numbers), shape_of(op.lhs)
+    if len(shape) != 2 or list(numbers.lhs_contracting_dimensions) != [0]:
+        return 0.0
+    competing = cpu.lines_in_sets(shape[1] * ir.ShapedType(op.lhs.type).element_type.width // 8)
+    most = cpu.PAGE // cpu.LINE
+    return float(prod(shape) * rates[cpu.OF_COLUMNS] * (competing / most) ** 0.46)
 
 
 def _across(op: hlo.DotGeneralOp, rates: Rates, matrices: Matrices) -> float | None:

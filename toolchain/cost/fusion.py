@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from jaxlib.mlir import ir
 
-from ..ir.materialize import is_materialize_call
+from ..ir.materialize import is_layout_call, is_materialize_call
 from ..ir.values import shape_of
 from .formulas import ARITHMETIC, FUNCTIONS, names
 from .node import (
@@ -81,16 +81,16 @@ def kernels_of(
         kind: of the device: "cpu", "gpu" or "tpu".
         nodes: a cache of the nodes of ops, to which new ones are added.
         matters: whether the caller needs the `demand` of the kernel of a root. It is left empty for
-            other kernels, except those with a reduction outside of the library.
+            other kernels, except those with a transpose or a reduction outside of the library.
     """
     graph = _Graph(ops, outputs, renamed or {}, kind, {} if nodes is None else nodes)
     roots = [node for node in graph.order if graph.is_launched(node)]
     if matters is None:
         return [graph.kernel(root) for root in roots]
-    with_sums = graph.roots_of_sums()
+    with_nests = graph.roots_of_nests()
     return [
         graph.kernel(root)
-        if root.key in with_sums or matters(root)
+        if root.key in with_nests or matters(root)
         else FusedKernel(root, graph.members(root))
         for root in roots
     ]
@@ -274,13 +274,17 @@ class _Graph:
             return user.operands[0] not in node.results
         return user.name != "reduce" or node.name != "reduce"
 
-    def roots_of_sums(self) -> set[ir.Value]:
-        """The stored values whose kernels hold a reduction outside the library."""
+    def roots_of_nests(self) -> set[ir.Value]:
+        """The stored values whose kernels hold a transpose, or a reduction outside the library."""
         found: set[ir.Value] = set()
         inside: set[ir.Value] = set()
         for node in self.order:  # producers first
-            is_sum = node.name == "reduce" and not is_library_reduction(node)
-            if is_sum or any(value in inside for value in node.operands):
+            is_nest = node.name == "reduce" and not is_library_reduction(node)
+            if (
+                is_nest
+                or node.name == "transpose"
+                or any(value in inside for value in node.operands)
+            ):
                 if self._stored[node.key]:
                     found.add(node.key)
                 else:
@@ -297,7 +301,9 @@ class _Graph:
             return self._is_in_memory(node.operands[0])
         if node.name == "transpose" and self._kind != "cpu":
             return self._is_layout(node)
-        return node.name == "optimization_barrier" or is_materialize_call(node.op)
+        if node.name == "optimization_barrier" or is_layout_call(node.op):
+            return True
+        return is_materialize_call(node.op)
 
     def _is_layout(self, node: Node) -> bool:
         """Whether a transpose before or after a product only sets the layout of that operand."""

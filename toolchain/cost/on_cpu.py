@@ -19,7 +19,7 @@ from .cpu_products import convolution_ns, copied_operands, copies_for_dot, dot_n
 from .device import Device
 from .flops import known_flops
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
-from .node import FusedKernel, Node, is_library_reduction, takes_columns
+from .node import ELEMENTWISE, FusedKernel, Node, is_library_reduction, takes_columns
 from .price import Model, width_of
 from .rates import IS_OLD, Rates
 
@@ -132,12 +132,16 @@ class OnCpu(Model):
             )
         )
         is_alone = len(kernel.nodes) == 1  # XLA compiles its loops in another way
-        loops = _VECTORIZED if is_library or is_alone else self.loops(root.shape)
+        turns = [n for n in kernel.nodes if n.name == "transpose" and _moves_last(n.op)]
+        loops = _VECTORIZED if is_library or is_alone or turns else self.loops(root.shape)
+        is_tiled = is_search or _is_tiled(kernel)
         for node in kernel.nodes:
             wanted = kernel.demand[node.key]
             each = self._each(node, is_library)
             if node is root and node.name in _MOVED:
                 each = 0.0
+            elif node.name == "transpose" and not is_tiled:
+                each = max(each, _relative_distance(node) * self.rates[cpu.UNTILED])
             elif node.name in ("sqrt", "rsqrt") and is_scalar:
                 each = self.rates[cpu.SCALAR_ROOT]
             elif node.name in FUNCTIONS:
@@ -162,7 +166,13 @@ class OnCpu(Model):
         one_core += root.elements * loops.element * self.rates[roofline.ELEMENTWISE]
         threads = 1 if is_search else _threads(flops, moved)
         ns = max(one_core / threads, self._memory_ns(moved))
-        if is_alone and root.name == "transpose" and _moves_last(root.op) == IS_OLD:
+        if is_alone and root.name == "transpose":
+            is_slower = _moves_last(root.op) == IS_OLD
+        elif is_tiled:
+            is_slower = IS_OLD and bool(turns)
+        else:
+            is_slower = any(_last(node) <= _NARROW for node in turns)
+        if is_slower:
             ns *= self._rolled("transpose")
         return ns + self.rates[cpu.FORK] if threads > 1 else ns
 
@@ -240,23 +250,27 @@ _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
 _COMPILE_OP, _COMPILE_PART, _COMPILE_FUNCTION = 0.05, 1.8, 1.4
 _COMPILE_TRANSPOSE, _COMPILE_NEST = 8.5, 6.0
 # How many times longer ops take in loops that LLVM does not unroll: sums of integers and of complex
-# numbers, windows, transposes that are a kernel of their own (1.1 to 2.7; in older versions of XLA
-# those that move the last dimension, in newer ones the others); and compiling, of 30 programs.
+# numbers, windows, transposes that are a kernel of their own (1.1 to 7; in older versions of XLA
+# those that move the last dimension, in newer ones the others), or in tiles with elementwise ops
+# (1.3 to 3.5 in older ones), or in narrow rows with others (1.3 to 2.8); compiling, of 30 programs.
 _ROLLED = {
     "reduce": 1.7,
     "reduce_window": 1.6,
     "select_and_scatter": 1.2,
     "scatter": 0.6,
-    "transpose": 1.8,
+    "transpose": 2.3 if IS_OLD else 1.8,
     "compile": 0.85,
 }
 
 _COUNTED = ARITHMETIC | {"square"}
 _COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS
 _MOVED = ("concatenate", "pad")
+_TILED = ELEMENTWISE | {"transpose", "reduce"} | ({"reshape"} if IS_OLD else set())
+_LINES_OF_PROBE = 1024 * cpu.lines_apart(4096)
 _LANES = 8  # the library for reductions computes so many adjacent elements of a row at once
 _SCALAR = 6.0  # how many times longer ops take that are not vectorized
 _UNROLLED = 37  # LLVM unrolls loops over at most so many elements
+_NARROW = 64  # transposes outside of tiles are slower without unrolling if their rows are shorter
 _UNROLLED_ROWS = 17  # and loops of fewer iterations around them
 
 
@@ -292,6 +306,39 @@ def _moves_last(op: ir.OpView) -> bool:
     shape = shape_of(op.operand)
     order = [dim for dim in op.permutation if shape[dim] != 1]
     return bool(order) and order[-1] != max(order)
+
+
+def _is_tiled(kernel: FusedKernel) -> bool:
+    """Whether XLA transposes small tiles in a kernel, rather than one element at a time.
+
+    It does so between elementwise ops. Older versions do not if they also read the same array in
+    its own order.
+    """
+    if any(node.name not in _TILED and node.elements > 1 for node in kernel.nodes):
+        return False
+    turned = {node.operands[0] for node in kernel.nodes if node.name == "transpose"}
+    others = {v for node in kernel.nodes if node.name != "transpose" for v in node.operands}
+    return not IS_OLD or turned.isdisjoint(others)
+
+
+def _relative_distance(node: Node) -> float:
+    """How much longer a transpose takes to read its elements than one of 1024x1024 f32.
+
+    Adjacent elements of its result are in cache lines `distance` bytes apart. The cache holds each
+    line until its next element is read if there are few lines in between.
+    """
+    shape = shape_of(node.op.operand)
+    order = [dim for dim in node.op.permutation if shape[dim] > 1]
+    if not order or order[-1] == max(order):
+        return 0.0
+    distance = int(prod(shape[order[-1] + 1 :]) * width_of(node.key))
+    if distance < cpu.LINE:
+        return 0.0
+    rows = prod(shape[dim] for dim in order[order.index(max(order)) + 1 :])
+    lines = rows * cpu.lines_apart(distance)
+    # Far apart, neither the prefetcher nor the TLB helps.
+    farthest = (max(distance, cpu.PAGE // 16) / cpu.PAGE) ** 0.83
+    return float(min((lines / _LINES_OF_PROBE) ** 0.7, farthest))
 
 
 def _unrolled_loops(shape: Sequence[int]) -> Loops:

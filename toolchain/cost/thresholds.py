@@ -28,7 +28,7 @@ _PAY_ALONE = names(
 _PAY_WHEN_LARGE = names(
     "chlo.acos chlo.asin chlo.atan chlo.tan chlo.top_k stablehlo.atan2 stablehlo.cbrt "
     "stablehlo.cosine stablehlo.dot_general stablehlo.power stablehlo.reduce "
-    "stablehlo.remainder stablehlo.sine stablehlo.tan"
+    "stablehlo.remainder stablehlo.sine stablehlo.tan stablehlo.transpose"
 )
 
 _LARGE_ELEMENTS = 4096  # below this size none of these gains anything

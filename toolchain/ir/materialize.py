@@ -44,6 +44,28 @@ def is_materialize_call(op: ir.OpView | ir.Operation) -> bool:
     return [each.name for each in op.attributes[_NOT_INLINED]] == ["inlineable"]
 
 
+_LAYOUT = "LayoutConstraint"
+
+
+def in_row_major(value: ir.Value) -> ir.Value:
+    """The ranked tensor `value`, stored with its last dimension innermost, in a kernel of its own.
+
+    XLA:CPU does not fuse across this call, which it erases after it chose the layouts.
+    """
+    rank = ir.RankedTensorType(value.type).rank
+    order = list(reversed(range(rank)))
+    layouts = ir.ArrayAttr.get([ir.Attribute.parse(f"dense<{order}> : tensor<{rank}xindex>")])
+    call = hlo.CustomCallOp(
+        [value.type], [value], _LAYOUT, operand_layouts=layouts, result_layouts=layouts
+    )
+    return call.results[0]
+
+
+def is_layout_call(op: object) -> bool:
+    """Whether `op` is a call made by `in_row_major`, or by `jax.experimental.layout`."""
+    return isinstance(op, hlo.CustomCallOp) and op.call_target_name.value == _LAYOUT
+
+
 _USERS_SEEN = 32
 _NOT_FUSED = {
     "stablehlo.clamp",

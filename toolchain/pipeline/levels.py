@@ -46,6 +46,8 @@ _FASTER = (
     "elementary",
     # After all others, which do not recognise an unrolled loop.
     "unroll",
+    # After the passes that build or fold transposes.
+    "layouts",
 )
 
 _WORKED_AROUND = (

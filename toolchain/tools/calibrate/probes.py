@@ -280,6 +280,11 @@ PROBES = [
         1000 * 512,
     ),
     Probe(cpu.OF_VECTOR_BY_ROWS, lambda: _product((1000,), (1000, 512)), 1000 * 512),
+    Probe(
+        cpu.OF_COLUMNS,
+        lambda: (lambda x, y: x.T @ y, [_ones(512, 1024), _ones(512, 32)]),
+        512 * 1024 * 1.15,  # besides the product itself
+    ),
     Probe(cpu.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
     Probe(cpu.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
     Probe(cpu.TANGENT, lambda: _of_random(jnp.tan), _ELEMENTS),
@@ -306,6 +311,7 @@ PROBES = [
     Probe(cpu.STRIDED, lambda: (_sum_of_columns, [_ones(1 << 17, 8)]), (1 << 20) / _CORES),
     Probe(cpu.PADDED, lambda: (_scaled_pad, [_ones(1000, 60)]), 1000 * 62),
     Probe(cpu.TRANSPOSED, lambda: (jnp.transpose, [_ones(512, 512)]), 512**2 / _CORES),
+    Probe(cpu.UNTILED, lambda: (lambda x: x.T + 1, [_ones(1024, 1024)]), 1024**2 / _CORES),
     Probe(cpu.WINDOW, lambda: (partial(_window, -jnp.inf, lax.max), [_image()]), _TAPS),
     Probe(cpu.WINDOW_SUM, lambda: (partial(_window, 0.0, lax.add), [_image()]), _TAPS),
     Probe(cpu.SELECTED, lambda: (jax.grad(_sum_of_maxima), [_image()]), _TAPS),

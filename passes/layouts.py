@@ -1,0 +1,118 @@
+"""Store transposes in kernels of their own, where XLA:CPU would compute them in slow loops.
+
+XLA:CPU transposes small tiles, but only in kernels of transposes and elementwise ops. A constant, a
+broadcast, a slice or a reversal among them makes it read the operand one element at a time, from
+another cache line each: 2048x2048 f32 take 25 ms instead of 2. `x + x.T` is as slow in jaxlib 0.10.
+
+Only for CPU, and for programs on one device.
+"""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.cost.cpu import MAPPED
+from jxc.cost.flops import bytes_of
+from jxc.cost.fusion import is_fusible
+from jxc.ir.elementwise import is_elementwise
+from jxc.ir.materialize import in_row_major, is_layout_call
+from jxc.ir.module import module_of
+from jxc.ir.shardings import is_partitioned
+from jxc.ir.values import element_type, shape_of, users
+from jxc.rewrite import exact, rule
+
+from ._shared.dot import OperandDims, dot, sides_of
+from ._shared.elementwise import numeric_shape
+
+_MOST_VISITED = 16  # ops before or after a transpose
+
+
+@rule(exact, priced=True, targets=("cpu",))
+def store_transpose(op: hlo.TransposeOp) -> ir.Value | None:
+    """transpose(x) -> in_row_major(transpose(x)), and in_row_major(x) if x is not elementwise.
+
+    Unless a later op undoes the transpose.
+    """
+    if not _is_of_bytes(op.result) or all(map(is_layout_call, users(op.result))):
+        return None
+    if _is_undone(op.result) or not _may_be_stored(op.result):
+        return None
+    x = op.operand if _is_tiled(op.operand) else in_row_major(op.operand)
+    return in_row_major(hlo.transpose(x, op.permutation))
+
+
+@rule(exact, priced=True, targets=("cpu",))
+def store_transposed_factor(op: hlo.DotGeneralOp) -> ir.Value | None:
+    """dot_general(x, y) -> dot_general(in_row_major(transpose(x)), y), if it sums the columns of x.
+
+    For matrices x of f32 and f64. The gradient by the weights of a dense layer is such a product.
+    """
+    x, sides = op.lhs, sides_of(op)
+    if sides[0] != OperandDims((), (0,)) or numeric_shape(x, op.rhs, op.result) is None:
+        return None
+    shape = shape_of(x)
+    if len(shape) != 2 or not isinstance(element_type(x), ir.F32Type | ir.F64Type):
+        return None
+    if isinstance(x.owner, hlo.ConstantOp) or not _may_be_stored(x):
+        return None
+    rows = in_row_major(hlo.transpose(x if _is_tiled(x) else in_row_major(x), [1, 0]))
+    return dot(op, [rows, op.rhs], [OperandDims((), (1,)), sides[1]])
+
+
+def _may_be_stored(value: ir.Value) -> bool:
+    """Whether `value` is a nonempty array on one device that needs no fresh pages at each call."""
+    shape = numeric_shape(value)
+    if not shape or 0 in shape or bytes_of(value.type) > MAPPED:
+        return False
+    return not is_partitioned(module_of(ir.InsertionPoint.current.block.owner))
+
+
+def _is_of_bytes(value: ir.Value) -> bool:
+    kind = element_type(value)
+    if isinstance(kind, ir.IntegerType):
+        return kind.width in (1, 8, 16, 32, 64)
+    return isinstance(kind, ir.F16Type | ir.BF16Type | ir.F32Type | ir.F64Type)
+
+
+def _is_undone(value: ir.Value) -> bool:
+    """Whether elementwise ops on `value` lead to a transpose, or to an op that reads any order.
+
+    XLA then computes the elementwise ops in the order of the operand.
+    """
+    pending = [value]
+    for _ in range(_MOST_VISITED):
+        if not pending:
+            return False
+        for user in users(pending.pop()):
+            if isinstance(user, hlo.TransposeOp) or _reads_any_order(user):
+                return True
+            if is_elementwise(user):
+                pending += user.results
+    return False
+
+
+def _reads_any_order(op: ir.OpView) -> bool:
+    """Whether `op` is an argmax, or a product of operands that do not lie as two matrices."""
+    if isinstance(op, hlo.ReduceOp):
+        return len(op.results) > 1
+    if not isinstance(op, hlo.DotGeneralOp):
+        return False
+    left, right = sides_of(op)
+    last = ir.RankedTensorType(op.lhs.type).rank - 1
+    return last not in left.summed or len(right.batch) not in right.summed
+
+
+def _is_tiled(value: ir.Value) -> bool:
+    """Whether `value` is in memory, or computed from such values by elementwise ops alone."""
+    pending = [value]
+    for _ in range(_MOST_VISITED):
+        if not pending:
+            return True
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block) or not is_fusible(owner):
+            continue
+        if not is_elementwise(owner):
+            return False
+        pending += owner.operands
+    return False
