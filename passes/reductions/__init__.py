@@ -8,6 +8,8 @@ Only for CPU. Speed against XLA, and compile time added:
   rows 10 to 26 on jaxlib 0.10.2, 1 to 2 on 0.12. 0.02 to 0.05 s, softmax 0.1, the gradient of a
   normalization 0.3. Alternating normalizations of 4x4 matrices gave 0.8 and 2.5. Integers, products
   and booleans gained nothing: XLA vectorizes those.
+- On jaxlib 0.10.2 so do reductions over a leading axis of up to 63 rows of more than 16,384
+  elements: sums, variances, normalizations and softmax 4 to 90 times faster.
 - Argmax and argmin of f32 over 32 elements or more become two reductions: 1.3 to 7 times faster,
   `categorical` 2.5 to 4, nearest neighbors among 64 points in space 2 to 6, a Viterbi scan 7. About
   0.05 s. They need 4 to 8 bytes of temporaries for each element, so only tensors of up to 2**20

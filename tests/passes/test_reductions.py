@@ -11,6 +11,7 @@ import pytest
 from jax import lax
 
 import jxc
+from jxc.cost.rates import IS_OLD
 from jxc.passes.reductions import cost as cost
 
 SLICES, ARGUMENT = "reduce-to-slices", "argument-to-two-reductions"
@@ -44,6 +45,20 @@ def test_reduce_to_slices_over_any_axes(dtype, axis):
 def _axes(axis):
     axes = tuple(a % 3 for a in ((axis,) if isinstance(axis, int) else axis))
     return {"axes": axes, "out_sharding": None}
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "softmax", "of another axis", "of short rows"])
+def test_reduce_to_slices_of_many_wide_rows(kind):
+    functions = {
+        "max": lambda x: lax.reduce_max(x, [0]),
+        "softmax": lambda x: jax.nn.softmax(x, axis=0),
+        "of another axis": lambda x: lax.reduce_sum(x.T, [1]),
+    }
+    x = normal(20, 1000 if kind == "of short rows" else 20000)
+    function = functions.get(kind, lambda x: lax.reduce_sum(x, [0]))
+    hits = {"of another axis": 0, "of short rows": 0, "softmax": 2}.get(kind, 1) if IS_OLD else 0
+    found = rewritten(function, x, hits={SLICES: hits} if hits else {})
+    np.testing.assert_allclose(found, jax.jit(function)(x), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("combine", [jnp.max, jnp.min, jnp.sum])

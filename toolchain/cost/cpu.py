@@ -299,6 +299,11 @@ def _library(op: hlo.CustomCallOp, rates: Rates) -> float:
     return prod(size[:-2]) * rates[rate] * max(1.0, larger)
 
 
+def are_few_wide_rows(rows: int, columns: int) -> bool:
+    """Whether adding so many rows takes `WIDE_ROW` for each element."""
+    return rows < 64 and columns > 2**14
+
+
 def lines_apart(distance: int) -> int:
     """The cache lines to count for each of many rows that are `distance` bytes apart."""
     competing = lines_in_sets(distance)

@@ -23,7 +23,6 @@ from .node import ELEMENTWISE, FusedKernel, Node, is_library_reduction, takes_co
 from .price import Model, width_of
 from .rates import IS_OLD, Rates
 
-_WIDE_ROW, _FEW_ROWS = 2**14, 64  # sums of few rows of many elements are slow on jaxlib 0.10
 _COMPUTED_WIDE = 6.0  # how many times faster such sums are if the kernel computes the elements
 
 
@@ -225,14 +224,14 @@ class OnCpu(Model):
             return elements * self.rates[cpu.SEARCHED]
         inner = prod(shape[dims[-1] + 1 :])
         start = self.rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
-        if (
-            inner * combined == prod(shape)
-            and is_root
-            and wanted > _WIDE_ROW
-            and combined < _FEW_ROWS
-        ):
+        is_inside = IS_OLD and is_library_reduction(node)
+        is_wide = inner * combined == prod(shape) and cpu.are_few_wide_rows(combined, inner)
+        if is_wide and (is_root or is_inside):
             is_computed = any(n.name in _COUNTED_OR_FUNCTION for n in kernel.nodes)
-            return elements * self.rates[cpu.WIDE_ROW] / (_COMPUTED_WIDE if is_computed else 1)
+            factor = 1.0 if cpu.body_of(node.op) == "add" or not IS_OLD else 0.5
+            if is_computed and not is_inside:
+                factor /= _COMPUTED_WIDE
+            return elements * self.rates[cpu.WIDE_ROW] * factor
         starts = wanted if inner == 1 or not is_root else elements / inner
         return starts * start + elements * self.rates[cpu.SUMMED]
 
