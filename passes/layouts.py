@@ -46,13 +46,15 @@ def store_transpose(op: hlo.TransposeOp) -> ir.Value | None:
 def store_transposed_factor(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, y) -> dot_general(in_row_major(transpose(x)), y), if it sums the columns of x.
 
-    For matrices x of f32 and f64. The gradient by the weights of a dense layer is such a product.
+    For matrices of f32 and f64. The gradient by the weights of a dense layer is such a product.
     """
     x, sides = op.lhs, sides_of(op)
     if sides[0] != OperandDims((), (0,)) or numeric_shape(x, op.rhs, op.result) is None:
         return None
-    shape = shape_of(x)
-    if len(shape) != 2 or not isinstance(element_type(x), ir.F32Type | ir.F64Type):
+    shape = shape_of(op.result)
+    if len(shape) != 2 or 1 in shape or not isinstance(element_type(x), ir.F32Type | ir.F64Type):
+        return None
+    if len(shape_of(x)) != 2:
         return None
     if isinstance(x.owner, hlo.ConstantOp) or not _may_be_stored(x):
         return None

@@ -27,6 +27,9 @@ MAPPED = 32 * 2**20
 A kernel that writes 36 MB of a temporary waited 14 ms for them.
 """
 
+FIRST_CACHE = 32 * 2**10
+"""Bytes of the cache of one core that is read without delay."""
+
 LINE = 64
 """Bytes of a cache line."""
 

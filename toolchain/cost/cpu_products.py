@@ -59,7 +59,10 @@ def _packing(op: hlo.DotGeneralOp, rates: Rates) -> float:
     numbers, shape = hlo.DotDimensionNumbers(op.dot_dimension_numbers), shape_of(op.lhs)
     if len(shape) != 2 or list(numbers.lhs_contracting_dimensions) != [0]:
         return 0.0
-    competing = cpu.lines_in_sets(shape[1] * ir.ShapedType(op.lhs.type).element_type.width // 8)
+    distance = shape[1] * ir.ShapedType(op.lhs.type).element_type.width // 8
+    if shape[0] * distance <= cpu.FIRST_CACHE:
+        return 0.0
+    competing = cpu.lines_in_sets(distance)
     most = cpu.PAGE // cpu.LINE
     return float(prod(shape) * rates[cpu.OF_COLUMNS] * (competing / most) ** 0.46)
 
