@@ -45,9 +45,6 @@ from jxc.cost.cpu import LINE, PAGE, lines_apart
 SHORTEST = 32
 """Shorter axes are left alone: a forward pass of 16 elements lost 1 to 4 us."""
 
-LONGEST_CHAIN = 1024
-"""Longer chains of f32 are computed in f64: rounding errors of one chain add up."""
-
 COLUMN_LINES = 4000
 """The most cache lines that a column may occupy if its elements are less than `LINE` bytes."""
 

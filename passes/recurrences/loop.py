@@ -11,7 +11,6 @@ from jxc.ir import build
 from jxc.ir.values import element_type, is_complex, shape_of
 
 from .._shared.signed_zero import plus_zero
-from . import cost
 from .formulas import Linear, Solution, Term
 from .trees import Tree
 
@@ -124,7 +123,7 @@ class _Loops:
         row = [1 if dim == axis else size for dim, size in enumerate(sizes)]
         element = element_type(given[0])
         length = sizes[axis]
-        wide = _wide(element, length)
+        wide = _wide(element)
 
         def read(x: ir.Value, at: ir.Value) -> ir.Value:
             one = [1 if dim == axis else size for dim, size in enumerate(shape_of(x))]
@@ -168,15 +167,15 @@ def _reduced(x: ir.Value, dims: Sequence[int]) -> ir.Value:
     return hlo.complex(*(build.reduce_sum(part(x), dims) for part in (hlo.real, hlo.imag)))
 
 
-def _wide(element: ir.Type, length: int) -> ir.Type:
-    """The type in which elements are combined: rounding errors of one chain add up."""
+def _wide(element: ir.Type) -> ir.Type:
+    """The type in which elements are combined: f64 for floats.
+
+    Rounding errors of one chain add up. An element that overflows f32 must not spoil those after
+    it: the tree computes some of them from products of rates alone.
+    """
     if isinstance(element, ir.ComplexType):
-        return ir.ComplexType.get(_wide(element.element_type, length))
-    if isinstance(element, (ir.BF16Type, ir.F16Type)):
-        return ir.F32Type.get()
-    if isinstance(element, ir.F32Type) and length > cost.LONGEST_CHAIN:
-        return ir.F64Type.get()
-    return element
+        return ir.ComplexType.get(_wide(element.element_type))
+    return element if isinstance(element, ir.IntegerType) else ir.F64Type.get()
 
 
 def _stretched(x: ir.Value, sizes: Sequence[int]) -> ir.Value:

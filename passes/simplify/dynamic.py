@@ -23,7 +23,7 @@ from jxc.ir.values import (
     splat_of,
     static_shape,
 )
-from jxc.rewrite import exact, rule
+from jxc.rewrite import exact, has_annotation, rule
 
 from .._shared.elementwise import with_shape
 from .slice import cuts_of, is_contiguous, shifted, take
@@ -109,22 +109,38 @@ def slice_of_update(op: hlo.SliceOp) -> ir.Value | None:
 
     If it takes only elements of u, or none of them.
     """
-    match op.operand.owner:
-        case hlo.DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
-            cuts, shape, sizes = cuts_of(op), static_shape(x, u), shape_of(u)
-            if cuts is None or shape is None or 0 in sizes:
-                return None
-            first = map(_at, starts, map(operator.sub, shape, sizes))
-            inner = [  # the same elements, counted from the start of the update
-                None if start is None else shifted(cut, -start)
-                for start, cut in zip(first, cuts, strict=True)
-            ]
-            known = [(cut, size) for cut, size in zip(inner, sizes, strict=True) if cut is not None]
-            if any(cut[-1] < 0 or cut[0] >= size for cut, size in known):
-                return take(x, cuts)
-            if len(known) == len(cuts) and all(c[0] >= 0 and c[-1] < size for c, size in known):
-                return take(u, [cut for cut, _ in known])
-    return None
+    cuts, x = cuts_of(op), op.operand
+    # All updates at once: a program that writes n elements one by one has n * n such pairs.
+    while cuts is not None:
+        match x.owner:
+            case hlo.DynamicUpdateSliceOp(operand=before, update=u) as update:
+                inner = None if has_annotation(update) else _cuts_of_update(update, cuts)
+                if inner:
+                    return take(u, inner)
+                if inner is None:
+                    break
+                x = before
+            case _:
+                break
+    return None if cuts is None or x == op.operand else take(x, cuts)
+
+
+def _cuts_of_update(op: hlo.DynamicUpdateSliceOp, cuts: Sequence[range]) -> list[range] | None:
+    """What `cuts` of the result take of the update, counted from its start; [] for no elements.
+
+    None if they take other elements too, or if it is not known.
+    """
+    shape, sizes = static_shape(op.operand, op.update), shape_of(op.update)
+    if shape is None or 0 in sizes:
+        return None
+    inner = []
+    for start, whole, cut, size in zip(op.start_indices, shape, cuts, sizes, strict=True):
+        first = _at(start, whole - size)
+        if first is not None and (cut[-1] < first or cut[0] >= first + size):
+            return []
+        if first is not None and first <= cut[0] and cut[-1] < first + size:
+            inner.append(shifted(cut, -first))
+    return inner if len(inner) == len(cuts) else None
 
 
 @rule(exact, producer=SPLATS)

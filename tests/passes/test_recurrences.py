@@ -198,6 +198,25 @@ def test_recurrences_spread_nan_to_no_other_elements():
             assert not (np.isnan(got) & ~np.isnan(want)).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("extremes", [[np.inf, -np.inf, np.nan], [1e4, 1e20, -1e20, 1e30, 1e-30]])
+def test_recurrences_have_no_nan_where_trees_are_finite(dtype, extremes):
+    rng = np.random.default_rng(0)
+    with np.errstate(over="ignore"):
+        values = np.array([0, 1, -1, 0.5, 2, 3, *extremes]).astype(dtype)
+    args = [rng.choice(values, (33, 2000)) for _ in range(3)]
+
+    def both(cotangent, a, b):
+        result, pull = jax.vjp(lambda b: solution(a, b), b)
+        return result, *pull(cotangent)
+
+    before, after = rewritten(both, args, 2)
+    results = (jax.tree.leaves(each.compile()(*args)) for each in (before, after))
+    for want, got in zip(*results, strict=True):
+        assert np.isfinite(want).any()
+        assert not (np.isnan(got) & np.isfinite(want)).any()
+
+
 def test_recurrences_do_not_read_the_first_rate():
     a, b = np.ones((40, 2), np.float32), np.ones((40, 2), np.float32)
     a[0] = np.inf
@@ -312,6 +331,11 @@ def test_recurrences_keep_signs_of_zeros(function):
     before, after = rewritten(function, (x,), 1)
     want, got = (np.signbit(each.compile()(x)) for each in (before, after))
     np.testing.assert_array_equal(got, want)
+
+
+def test_recurrences_are_loops_in_o2():
+    args = signs(64, 3), signs(64, 3, seed=1)
+    assert whiles(jxc.lower(solution, *args).opt("-O2")) == 1
 
 
 def test_recurrences_leave_other_targets_alone():

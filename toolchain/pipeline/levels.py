@@ -22,9 +22,10 @@ _REROLLED = (
 )
 
 _RECOGNISED_AS_TRACED = (
-    # Before simplify, which changes the loops that this pass recognises.
+    # Before simplify, which changes the loops and trees that these passes recognise.
     "materialize",
     "threefry",
+    "recurrences",
 )
 
 _FASTER = (

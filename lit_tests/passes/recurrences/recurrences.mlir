@@ -4,17 +4,19 @@
 // GPU-NOT: stablehlo.while
 
 // The loop carries a[t] y[t - 1], so that the first element is not multiplied by anything. Where a
-// result is -0.0, the tree has 0.0, by the zeros of its pads.
+// result is -0.0, the tree has 0.0, by the zeros of its pads. It carries f64.
 // CHECK-LABEL: func.func @recurrences_linear(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<32xf32>, %[[B:[a-z0-9]+]]: tensor<32xf32>
 // CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while(
 // CHECK: do {
 // CHECK: stablehlo.dynamic_slice %[[B]],
-// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.add
-// CHECK: %[[Z:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[Y]]
+// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.add {{.*}} : tensor<1xf64>
+// CHECK: %[[N:[a-z0-9_]+]] = stablehlo.convert %[[Y]] : (tensor<1xf64>) -> tensor<1xf32>
+// CHECK: %[[Z:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[N]]
 // CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[Z]],
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[A]],
-// CHECK: stablehlo.multiply %[[Y]], %[[R]]
+// CHECK: %[[W:[a-z0-9_]+]] = stablehlo.convert %[[R]]
+// CHECK: stablehlo.multiply %[[Y]], %[[W]]
 // CHECK: return %[[L]]#2
 func.func @recurrences_linear(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>) -> (tensor<32xf32>) {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
