@@ -250,6 +250,51 @@ def test_faster_steps_carry_little(size, loops):
     assert whiles(lowered.opt("reroll{if-faster=true min-ops=64}")) == loops
 
 
+def relaxed(u, rows, columns):
+    """Gauss-Seidel by elements: each reads the new values of its neighbours."""
+    for i in range(1, rows):
+        for j in range(1, columns):
+            around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+            u = u.at[i, j].set(around / 4)
+    return u
+
+
+@pytest.mark.parametrize(("rows", "loops"), [(5, 1), (4, 0)])
+def test_faster_loops_write_at_least_32_elements(rows, loops):
+    def function(u):
+        return relaxed(u, rows, 9)
+
+    same_bits(function, (array(7, 10),), loops, "reroll{if-faster=true min-ops=64}")
+
+
+def correlated(x, w):
+    size = x.shape[0] - w.shape[0] + 1
+    total = jnp.zeros((size, size), x.dtype)
+    for i in range(w.shape[0]):
+        for j in range(w.shape[1]):
+            total = total + x[i : i + size, j : j + size] * w[i, j]
+    return total
+
+
+@pytest.mark.parametrize(("width", "size", "loops"), [(16, 40, 1), (15, 40, 0), (16, 90, 0)])
+def test_faster_loops_of_elementwise_ops_are_long_and_carry_little(width, size, loops):
+    args = array(size, size), array(width, width, seed=1)
+    same_bits(correlated, args, loops, "reroll{if-faster=true min-ops=64}")
+
+
+def test_faster_loops_of_elementwise_ops_write_no_stacks():
+    def function(x, c):
+        y = jnp.zeros_like(x)
+        for each in c:
+            y = y * x + each
+        return y.sum()
+
+    lowered = jxc.lower(function, "f32[100]", "f32[300]").opt("inline,symbol-dce")
+    gradient = jxc.lower(jax.grad(function), "f32[100]", "f32[300]").opt("inline,symbol-dce")
+    loops = [whiles(each.opt("reroll{if-faster=true min-ops=64}")) for each in (lowered, gradient)]
+    assert loops == [1, 0]
+
+
 def recurrent(w, xs, h):
     c = h
     for x in xs:

@@ -9,6 +9,7 @@ import pytest
 from jax import export, lax
 from jaxlib.mlir import ir
 
+import jxc
 from jxc.check import compare_modules
 from jxc.ir import clone_module, count_ops, make_context, read_module
 from jxc.pipeline import PipelineReport, make_pipeline, our_passes, run_pipeline
@@ -86,3 +87,15 @@ def _call(module: ir.Module, *arguments: np.ndarray) -> np.ndarray:
     from jxc.check.run import run_xla
 
     return run_xla(module, arguments)[0]
+
+
+def test_slices_of_many_updates_converge() -> None:
+    def function(u):
+        for i in range(1, 16):
+            for j in range(1, 20):
+                around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                u = lax.dynamic_update_slice(u, around[None, None], (i, j))
+        return u
+
+    text = jxc.lower(function, "f32[17,21]").opt("inline,symbol-dce,cse,simplify").as_text()
+    assert text.count("stablehlo.slice %arg0 ") == text.count("stablehlo.slice ") > 0

@@ -110,6 +110,22 @@ func.func @slice_of_update(%x: tensor<8xf32>, %u: tensor<3xf32>) -> (tensor<2xf3
   return %r, %s : tensor<2xf32>, tensor<4xf32>
 }
 
+// Updates that the slice takes nothing of are skipped, up to one that it takes a part of.
+// CHECK-LABEL: func.func @slice_of_update_of_updates(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>, %[[U:[a-z0-9]+]]: tensor<3xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[X]], %[[U]], %{{.*}}
+// CHECK: stablehlo.slice %[[U]] [1:3]
+// CHECK: stablehlo.slice %[[A]] [1:3]
+func.func @slice_of_update_of_updates(%x: tensor<8xf32>, %u: tensor<3xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<8xf32>) {
+  %i = stablehlo.constant dense<2> : tensor<i32>
+  %j = stablehlo.constant dense<5> : tensor<i32>
+  %a = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+  %b = stablehlo.dynamic_update_slice %a, %u, %j : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+  %r = stablehlo.slice %b [3:5] : (tensor<8xf32>) -> tensor<2xf32>
+  %s = stablehlo.slice %b [1:3] : (tensor<8xf32>) -> tensor<2xf32>
+  return %r, %s, %b : tensor<2xf32>, tensor<2xf32>, tensor<8xf32>
+}
+
 // CHECK-LABEL: func.func @slice_of_update_not_across(
 // CHECK: stablehlo.dynamic_update_slice
 // CHECK-NEXT: stablehlo.slice
