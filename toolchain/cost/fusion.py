@@ -279,12 +279,9 @@ class _Graph:
         found: set[ir.Value] = set()
         inside: set[ir.Value] = set()
         for node in self.order:  # producers first
-            is_nest = node.name == "reduce" and not is_library_reduction(node)
-            if (
-                is_nest
-                or node.name == "transpose"
-                or any(value in inside for value in node.operands)
-            ):
+            is_sum = node.name == "reduce" and not is_library_reduction(node)
+            is_nest = is_sum or node.name == "transpose"
+            if is_nest or any(value in inside for value in node.operands):
                 if self._stored[node.key]:
                     found.add(node.key)
                 else:
@@ -301,9 +298,8 @@ class _Graph:
             return self._is_in_memory(node.operands[0])
         if node.name == "transpose" and self._kind != "cpu":
             return self._is_layout(node)
-        if node.name == "optimization_barrier" or is_layout_call(node.op):
-            return True
-        return is_materialize_call(node.op)
+        is_call = is_layout_call(node.op) or is_materialize_call(node.op)
+        return is_call or node.name == "optimization_barrier"
 
     def _is_layout(self, node: Node) -> bool:
         """Whether a transpose before or after a product only sets the layout of that operand."""
