@@ -68,10 +68,12 @@ def _without_holes(
 ) -> tuple[ir.Value, Sequence[WindowAxis]]:
     """`image` with zeros in the holes of its dilation, and the axes that it then has.
 
-    The library skips holes: it does not multiply infinities by their zeros, as loops do.
+    The library skips holes: it does not multiply infinities by their zeros, as loops do. With
+    padding of -1 on one side and 1 on the other it reads outside of the image, so that negative
+    padding is carried out as well.
     """
     dims = range(1, len(axes) + 1)
-    if all(axis.base_dilation == 1 for axis in axes):
+    if all(axis.base_dilation == 1 and min(axis.low, axis.high) >= 0 for axis in axes):
         return image, axes
     filled = pad(image, axes, dims)
     sizes = [shape_of(filled)[dim] for dim in dims]

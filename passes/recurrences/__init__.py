@@ -40,9 +40,10 @@ def recurrences(module: ir.Operation, context: PassContext) -> Contract:
     this test with a probability below 2^-64.
 
     Floats are combined in f64, in order. The ops of trees only move, add and multiply, so nothing
-    cancels: NaN and infinite inputs reach the same elements. The loop has no NaN where the tree has
+    cancels: NaN and infinite inputs reach the same results. The loop has no NaN where the tree has
     a finite number, except after an element that overflows: in f64, and in gradients of a. The tree
-    has more NaN: where products of rates overflow or vanish, it multiplies an infinity by 0. The
+    has more NaN: where products of rates overflow or vanish, it multiplies an infinity by 0, and
+    its gradient of a has them also at elements that a NaN of a does not reach. The
     gradient of the first a, on which no result depends, is 0 also where a is infinite.
 
     Only for CPU: loops on GPU and TPU were not measured. Left alone: other functions, such as

@@ -6,9 +6,9 @@ one key of 32 bits or less, with any number of other operands, key and position 
 elements at the start or end of a sorted axis are selected without a sort: 2 to 50 times faster,
 most for the fewest elements.
 
-A stable sort by booleans counts the position of each element: 2 to 3 times faster for 1000 elements,
-10 to 40 for 200,000, 0.3 s more to compile. Membership in a list, as in `jnp.isin`, is a binary search in
-the sorted list: 10 times faster for 10,000 numbers in 1000, 0.1 s more to compile.
+A stable sort by booleans counts the position of each element: 2 to 3 times faster for 1000
+elements, 10 to 40 for 200,000, 0.3 s more to compile. Membership in a list, as in `jnp.isin`, is a
+binary search in the sorted list: 10 times faster for 10,000 numbers in 1000, 0.1 s more to compile.
 
 The results are bit for bit those of a stable sort: NaNs last; zeros of either sign, and other equal
 elements, in their order.

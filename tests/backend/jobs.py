@@ -24,7 +24,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import jxc
 mesh = Mesh(np.array(jax.devices()), ("d",))
 split = NamedSharding(mesh, PartitionSpec("d"))
-values = np.random.default_rng(0).normal(size=(64, 768)).astype(np.float32)
+values = np.random.default_rng(0).normal(size=(64, 700)).astype(np.float32)
 x = jax.make_array_from_callback(values.shape, split, lambda index: values[index])
 def f(x):
     return jax.lax.cummax(x, axis=1).sum()

@@ -186,3 +186,8 @@ def test_small_sorts_and_wide_keys_stay():
         rewritten(jnp.sort, x.astype(np.float64), hits={})
     rewritten(lambda x: lax.sort((x, x + 1), num_keys=2), x, hits={})
     rewritten(jnp.sort, x > 3, hits={})
+
+
+def test_part_without_elements_needs_no_sort():
+    found = jxc.lower(lambda x: jnp.sort(x)[:0], jnp.arange(60.0)).opt("O2")
+    assert found.compile()(jnp.arange(60.0)).shape == (0,)

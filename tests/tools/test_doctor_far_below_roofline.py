@@ -210,7 +210,7 @@ def test_time_kernels_measures_a_run() -> None:
     assert run is not None and {each.kernel.name for each in run.kernels} <= {
         each.name for each in plain.kernels
     }
-    assert 0 < sum(each.seconds for each in run.kernels) <= 1.01 * run.seconds
+    assert 0 < sum(each.seconds for each in run.kernels) <= 2 * run.seconds  # medians
     faster = run.within(run.seconds / 2)
     assert faster.kernels[0].seconds == pytest.approx(run.kernels[0].seconds / 2)
     assert run.within(10.0) == run

@@ -257,6 +257,8 @@ def top_k_ns(rates: Rates, rows: int, size: int, kept: int) -> float:
     Every element is compared with the least one kept. In random order,
     `kept * (1 + log(size / kept))` elements enter the heap.
     """
+    if not kept:
+        return 0.0
     entering = kept * (1 + log(max(size / kept, 1)))
     heap = entering * log2(kept + 1) * rates[TOP_KEPT]
     return rows * max(size * rates[TOP_SCANNED], heap)
