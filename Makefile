@@ -94,7 +94,7 @@ bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='ke
 
 survey: $(VENV)/.survey ## run every public function of JAX, which takes hours; QUICK=1 PART=1/20 RESULTS=DIR
 	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(BIN)/python -m survey.run $(if $(QUICK),--quick) \
-	  --part $(PART) --out build/survey.jsonl
+	  --part $(PART) $(if $(AGAIN),--again $(AGAIN)) --out build/survey.jsonl
 	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(BIN)/python -m survey.report build/survey.jsonl \
 	  --results $(RESULTS)/SURVEY.md
 
