@@ -66,8 +66,10 @@ def measured(case: Case, seen: dict[str, str], known: dict[str, str]) -> dict[st
         record |= {"agrees": deviation.agrees, "error": deviation.error}
     runs = {name: partial(call, *args) for name, call in calls.items()}
     record |= _timed(runs)
-    if case.mode == "forward" and case.type == "f32":
+    is_forward = case.mode == "forward" and case.type == "f32"
+    if is_forward or not record.get("agrees", True):
         record["errors"] = _errors(case, runs)
+    if is_forward:
         # Not in alternation: the threads of torch keep the cores busy after a call.
         for name, run in _others(case, runs["plain"]).items():
             record["seconds"] |= _timed({name: run})["seconds"]
