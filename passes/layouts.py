@@ -32,11 +32,11 @@ _MOST_VISITED = 16  # ops before or after a transpose
 def store_transpose(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(x) -> in_row_major(transpose(x)), and in_row_major(x) if x is not elementwise.
 
-    Unless a later op undoes the transpose.
+    Unless a later op undoes the transpose, or it undoes an earlier one.
     """
     if not _is_of_bytes(op.result) or all(map(is_layout_call, users(op.result))):
         return None
-    if _is_undone(op.result) or not _may_be_stored(op.result):
+    if _is_undone(op.result) or _undoes(op.operand) or not _may_be_stored(op.result):
         return None
     x = op.operand if _is_tiled(op.operand) else in_row_major(op.operand)
     return in_row_major(hlo.transpose(x, op.permutation))
@@ -92,6 +92,19 @@ def _is_undone(value: ir.Value) -> bool:
             if is_elementwise(user):
                 pending += user.results
     return False
+
+
+def _undoes(value: ir.Value) -> bool:
+    """Whether `value` is computed from a transpose by elementwise ops."""
+    pending, seen = [value], {value}
+    while pending and len(seen) <= _MOST_VISITED:
+        owner = pending.pop().owner
+        if isinstance(owner, hlo.TransposeOp):
+            return True
+        if not isinstance(owner, ir.Block) and is_elementwise(owner):
+            pending += [each for each in owner.operands if each not in seen]
+            seen |= set(owner.operands)
+    return bool(pending)
 
 
 def _reads_any_order(op: ir.OpView) -> bool:

@@ -76,3 +76,16 @@ func.func @store_transposed_factor_not_of_a_batch(%x: tensor<4x40x24xf32>, %y: t
   %z = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x40x24xf32>, tensor<4x40x8xf32>) -> tensor<4x24x8xf32>
   return %z : tensor<4x24x8xf32>
 }
+
+// -----
+
+// The addition of a constant lies between a transpose and the one that undoes it.
+// CHECK-LABEL: func.func @store_transpose_not_of_undoing(
+// CHECK-NOT: LayoutConstraint
+func.func @store_transpose_not_of_undoing(%x: tensor<40x24xf32>) -> tensor<40x24xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<24x40xf32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<40x24xf32>) -> tensor<24x40xf32>
+  %y = stablehlo.add %t, %one : tensor<24x40xf32>
+  %u = stablehlo.transpose %y, dims = [1, 0] : (tensor<24x40xf32>) -> tensor<40x24xf32>
+  return %u : tensor<40x24xf32>
+}
