@@ -14,6 +14,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -60,7 +61,7 @@ def measured(case: Case, seen: dict[str, str], known: dict[str, str]) -> dict[st
             return {"unchanged": True}
     record: dict[str, Any] = {"program": digest}
     calls = _compiled(function, args, record)
-    record["limit"] = _limit(calls["plain"], args)
+    record["limit"] = _limit(calls["plain"])
     if "O2" in calls:
         deviation = compare_calls(calls["plain"], calls["O2"], args, {})
         record |= {"agrees": deviation.agrees, "error": deviation.error}
@@ -117,9 +118,10 @@ def _of_type(array: Any, name: str) -> Any:
 
 
 def _optimizer(transformation: Any) -> Callable[..., Any]:
-    return lambda params, grads: transformation.update(grads, transformation.init(params), params)[
-        0
-    ]
+    def updates(params: Any, grads: Any) -> Any:
+        return transformation.update(grads, transformation.init(params), params)[0]
+
+    return updates
 
 
 def _gradient(forward: Callable[..., Any], args: Sequence[Any]) -> Callable[..., Any]:
@@ -166,7 +168,7 @@ def _text(call: Any) -> str:
     return re.sub(r"\n(FileNames|FunctionNames|FileLocations|StackFrames)\n(.+\n)*", "\n", text)
 
 
-def _limit(call: Any, args: Any) -> float:
+def _limit(call: Any) -> float:
     """Seconds of the roofline of this machine: arithmetic, or arguments and results moved once."""
     rates = rates_of("cpu")
     costs = call.cost_analysis() or {}
@@ -180,7 +182,7 @@ def _errors(case: Case, runs: dict[str, Any]) -> dict[str, float]:
     """The largest error of each against float64, relative to the largest value there."""
     try:
         with jax.enable_x64(True):
-            function, args = program_of(Case(**(vars(case) | {"type": "f64"})))
+            function, args = program_of(replace(case, type="f64"))
             exact = _floats(jax.jit(function)(*args))
     except Exception:
         return {}
@@ -227,7 +229,6 @@ _TORCH_CALLS = {
     "f(image1, wide, (1, 1), 'SAME')": "torch.conv2d(image1, wide, padding=wide.shape[-1] // 2)",
     "f(x, axis=0)": "f(x, dim=0)",
     "f(x, axis=1)": "f(x, dim=1)",
-    "f(x)": "f(x)",
     "f(v)": "f(v, 0)",
     "f(x, 0.3)": "f(x.ravel(), 0.3)",
     "f(qkv, qkv, qkv)": "f(*[qkv.transpose(1, 2)] * 3).transpose(1, 2)",
