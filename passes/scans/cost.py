@@ -7,14 +7,15 @@ to 100,000 elements along the axis, 1 to 65,536 along the others, the axis first
 middle; sums, products, maxima and log-sum-exp; f32, bf16 and i32.
 
 The model adds the time of the loops for each choice of blocks and takes the fastest; `Scan`
-describes the work, `ScanPlan` the loops.
+describes the work, `Plan` the loops.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from jxc.cost.cpu import ITERATION, RUNNING, lines_apart
+from jxc.cost.cpu import CACHE, ITERATION, TRANSPOSED, lines_apart, running_ns
 from jxc.cost.rates import Rate, Rates
 
 XLA_LOG = Rate("running-log-of-xla", "the same as cumlogsumexp, in ns", 320.0)
@@ -25,17 +26,11 @@ LOG = Rate("looped-log", "one element of a row in a loop like cumlogsumexp, in n
 SHORTEST = 16
 """Shorter axes are left alone: XLA computes each element with one window."""
 
-LONGEST_SUM = 1024
+LONGEST_SUM = 512
 """Longer sums of floats are computed in blocks: rounding errors add up along a chain."""
 
 BLOCKS = (16, 32, 64, 128)
 """Extents of blocks to choose from."""
-
-ROWS_AT_ONCE = 32
-"""The rows in a group: they stay in the cache while a loop reads them column by column.
-
-20,000 rows of 50 ran 2 to 3 times faster than XLA, 65,536 of 64 3 to 4, 2000 of 1000 4.
-"""
 
 CACHED_LINES = 768
 """Columns of more cache lines are evicted from 48 KiB before the next iteration reads them.
@@ -47,20 +42,14 @@ windows, 512 rows of 500 at 2.5 times theirs.
 UNCACHED = 2.5
 """How many times longer such columns take; 1.5 to 5 were measured."""
 
+_ARRAYS = 4
+"""Arrays of all elements that a loop over transposed rows reads or writes."""
+
 GAIN = 1.5
-"""How many times faster one loop must be by this model: it compiles 0 to 0.1 s longer."""
-
-GAIN_OF_BLOCKS = 2.0
-"""The same for several loops, which compile 0.1 to 0.3 s longer."""
-
-SIMPLER = 2.0
-"""One loop is preferred if it takes at most this many times longer than several."""
+"""How many times faster the loops must be by this model: each compiles 0 to 0.1 s longer."""
 
 LOOP = 10000.0
 """The time that is added to that of each loop, in ns: less gain is not worth compiling it."""
-
-LEAST_WORK = 50000.0
-"""Scans that take XLA fewer ns are left alone."""
 
 
 @dataclass(frozen=True)
@@ -84,74 +73,63 @@ class Scan:
     is_rounded: bool
 
 
-@dataclass(frozen=True)
-class ScanPlan:
-    """The loops that compute a scan.
+class Level(NamedTuple):
+    """A loop that combines the elements of each block, all blocks at once.
 
     Attributes:
-        blocks: how many elements the first loop combines, how many totals of those the next one,
-            and so on; the last takes all that is left, so that `(length,)` is one loop.
-        rows: how many of the `outer` rows are computed at a time.
+        block: how many elements each block has.
+        is_transposed: whether the elements that an iteration combines are made adjacent first; only
+            for several rows.
     """
 
-    blocks: tuple[int, ...]
-    rows: int
+    block: int
+    is_transposed: bool
 
 
-def plan_of(rates: Rates, scan: Scan) -> ScanPlan | None:
+Plan = tuple[Level, ...]
+"""The loop over elements, the loop over their totals, and so on; the last has only one block."""
+
+
+def plan_of(rates: Rates, scan: Scan) -> Plan | None:
     """The fastest loops, or None where XLA's own windows are about as fast."""
     if scan.length < SHORTEST:
         return None
-    ours, blocks = _plan(rates, scan)
-    needed, plan = (
-        ours * (GAIN if len(blocks) == 1 else GAIN_OF_BLOCKS),
-        ScanPlan(blocks, scan.outer),
-    )
-    if scan.outer > ROWS_AT_ONCE and _may_be_one_loop(scan):
-        grouped = GAIN * _grouped(rates, scan)
-        if grouped < needed:
-            needed, plan = grouped, ScanPlan((scan.length,), ROWS_AT_ONCE)
-    theirs = rates[XLA_LOG] if scan.is_log else rates[RUNNING]
-    windows = theirs * scan.outer * scan.length * scan.inner
-    return plan if windows >= max(LEAST_WORK, needed) else None
+    ours, plan = _plan(rates, scan)
+    elements = scan.outer * scan.length * scan.inner
+    windows = rates[XLA_LOG] * elements if scan.is_log else running_ns(rates, elements)
+    return plan if windows >= GAIN * ours else None
 
 
-def _may_be_one_loop(scan: Scan) -> bool:
-    return not scan.is_rounded or scan.length <= LONGEST_SUM
-
-
-def _plan(rates: Rates, scan: Scan) -> tuple[float, tuple[int, ...]]:
-    """The time of the best loops, in ns, and their blocks."""
+def _plan(rates: Rates, scan: Scan) -> tuple[float, Plan]:
+    """The time of the best loops, in ns, and the loops."""
     plans = [_blocked(rates, scan, block) for block in BLOCKS if 2 * block <= scan.length]
-    if not plans or _may_be_one_loop(scan):
-        single = _looped(rates, scan), (scan.length,)
-        if not plans or single[0] <= SIMPLER * min(plans)[0]:
-            return single
+    if not plans or not scan.is_rounded or scan.length <= LONGEST_SUM:
+        ns, level = _looped(rates, scan)
+        plans.append((ns, (level,)))
     return min(plans)
 
 
-def _looped(rates: Rates, scan: Scan) -> float:
+def _looped(rates: Rates, scan: Scan) -> tuple[float, Level]:
+    """The time of one loop over the whole axis, and how it runs."""
+    elements = scan.outer * scan.length * scan.inner
     column = rates[COLUMN]
     if scan.outer * lines_apart(scan.length * scan.inner * scan.bytes) > CACHED_LINES:
         column *= UNCACHED
-    each = rates[ROW] + (column - rates[ROW]) / scan.inner
-    if scan.is_log:
-        each += rates[LOG]
-    return LOOP + scan.length * (rates[ITERATION] + each * scan.outer * scan.inner)
+    across = rates[ROW] + (column - rates[ROW]) / scan.inner
+    transposed = 2 * rates[TRANSPOSED]
+    if _ARRAYS * elements * scan.bytes > CACHE:
+        transposed *= UNCACHED
+    along = rates[ROW] + transposed
+    each = min(across, along) + (rates[LOG] if scan.is_log else 0)
+    ns = LOOP + scan.length * rates[ITERATION] + each * elements
+    return ns, Level(scan.length, along < across and scan.outer > 1)
 
 
-def _blocked(rates: Rates, scan: Scan, block: int) -> tuple[float, tuple[int, ...]]:
-    """The time of a loop over all blocks at once, a scan of their totals, and their combination."""
+def _blocked(rates: Rates, scan: Scan, block: int) -> tuple[float, Plan]:
+    """The time of two loops over all blocks at once and a scan of the totals of the first."""
     count = -(-scan.length // block)
-    totals, blocks = _plan(rates, replace(scan, length=count))
-    within = _looped(rates, replace(scan, outer=scan.outer * count, length=block))
+    totals, levels = _plan(rates, replace(scan, length=count))
+    within, level = _looped(rates, replace(scan, outer=scan.outer * count, length=block))
     each = rates[ROW] + (rates[LOG] if scan.is_log else 0)
-    combined = each * scan.outer * scan.length * scan.inner
-    return within + totals + combined, (block, *blocks)
-
-
-def _grouped(rates: Rates, scan: Scan) -> float:
-    """The time of a loop for each group of rows, which are copied out and back."""
-    groups = -(-scan.outer // ROWS_AT_ONCE)
-    copied = 2 * rates[ROW] * scan.outer * scan.length * scan.inner
-    return groups * (_looped(rates, replace(scan, outer=ROWS_AT_ONCE)) - LOOP) + copied + 2 * LOOP
+    added = LOOP + block * rates[ITERATION] + each * scan.outer * scan.length * scan.inner
+    return added + totals + within, (level, *levels)

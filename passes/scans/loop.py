@@ -1,7 +1,6 @@
 """The loop of a scan: each row of elements is combined with the result of the row before.
 
-`by_rows` splits the outer rows into groups, `scanned` splits the axis into blocks, `_loop` is one
-`stablehlo.while`.
+`scanned` splits the axis into blocks, `_loop` is one `stablehlo.while`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
 
-from .cost import ScanPlan
+from .cost import Plan
 
 
 @dataclass(frozen=True)
@@ -34,78 +33,80 @@ class Fold:
     is_reverse: bool
 
 
-def by_rows(x: ir.Value, axis: int, fold: Fold, plan: ScanPlan) -> ir.Value:
+def scanned(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
     """The scan of `x` along `axis`, in its type.
 
     Args:
-        x: of static shape.
+        x: of static shape; its elements have the type of `fold.start`, or are converted to it.
         axis: the dimension along which the elements are combined.
         fold: how they are combined.
-        plan: how many rows at a time, and in which blocks.
+        plan: the loops.
     """
     shape = shape_of(x)
-    outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
-    if plan.rows == outer:
-        return scanned(x, axis, fold, plan.blocks)
-    rows = build.reshape(x, [outer, shape[axis], *([inner] if inner > 1 else [])])
-
-    def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        # StableHLO clamps the last start, so that some rows are computed twice.
-        first = hlo.multiply(number, build.scalar(plan.rows, element_type(number)))
-        starts = build.starts_along(rows, {0: first})
-        some = hlo.dynamic_slice(rows, starts, [plan.rows, *shape_of(rows)[1:]])
-        done = scanned(some, 1, fold, plan.blocks)
-        return [hlo.dynamic_update_slice(*carried, done, starts)]
-
-    [done] = build.fori_loop(-(-outer // plan.rows), [build.splat(0, rows.type)], body)
-    return build.reshape(done, shape)
-
-
-def scanned(x: ir.Value, axis: int, fold: Fold, blocks: Sequence[int]) -> ir.Value:
-    """The scan of `x` along `axis`, in blocks."""
-    shape = shape_of(x)
     before, after = shape[:axis], shape[axis + 1 :]
-    block, *rest = blocks
-    if not rest:
-        return _loop(x, axis, fold)[1]
+    (block, is_transposed), *others = plan
     count = -(-shape[axis] // block)
     missing = count * block - shape[axis]
     padded = x
     if missing:  # neutral elements at the end where the loop finishes
         neutral = build.convert(fold.start, element_type(x))
         padded = _padded(x, axis, neutral, *((missing, 0) if fold.is_reverse else (0, missing)))
-    split = [*before, count, block, *after]
-    totals, within = _loop(build.reshape(padded, split), axis + 1, fold)
-    totals = build.reshape(totals, [*before, count, *after])
-    # The total of everything before each block: the totals shifted by one.
-    totals = scanned(totals, axis, fold, rest)
-    previous = _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
-    others = [dim for dim in range(len(split)) if dim != axis + 1]
-    wide = build.convert(within, element_type(fold.start))
-    whole = fold.combine(build.broadcast(previous, split, others), wide)
-    whole = build.reshape(build.convert(whole, element_type(x)), shape_of(padded))
+    # One dimension of each kind: XLA makes vector code for the last one only.
+    rows, columns = ([size] if size > 1 else [] for size in (prod(before) * count, prod(after)))
+    blocks = build.reshape(padded, [*rows, block, *columns])
+    order, along = list(range(len(shape_of(blocks)))), len(rows)
+    if is_transposed:
+        order[:2], along = [1, 0], 0
+    blocks = build.transpose(blocks, order)
+    one = [*shape_of(blocks)]
+    one[along] = 1
+    start = build.broadcast(fold.start, one)
+    previous = None
+    if others:
+        totals = build.reshape(_total(blocks, along, fold, start), [*before, count, *after])
+        totals = scanned(totals, axis, fold, tuple(others))
+        shifted = _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
+        previous = build.reshape(shifted, one)
+    whole = build.transpose(_loop(blocks, along, fold, start, previous), order)
     first = missing if fold.is_reverse else 0
+    whole = build.reshape(whole, shape_of(padded))
     return build.slice_along(whole, {axis: range(first, first + shape[axis])})
 
 
-def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
-    """The total along `axis`, in the type of `fold.start`, and the scan."""
-    one = [*shape_of(x)]
-    length, one[axis] = one[axis], 1
+def _total(x: ir.Value, axis: int, fold: Fold, start: ir.Value) -> ir.Value:
+    """The total along `axis`."""
+
+    def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+        return [_combined(x, axis, fold, number, *carried)[0]]
+
+    return build.fori_loop(shape_of(x)[axis], [start], body)[0]
+
+
+def _loop(
+    x: ir.Value, axis: int, fold: Fold, start: ir.Value, previous: ir.Value | None
+) -> ir.Value:
+    """The scan along `axis`, combined with `previous`.
+
+    The loop carries totals without it: those are smaller, and their rounding errors as well.
+    """
 
     def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         total, done = carried
-        last = build.scalar(length - 1, element_type(number))
-        at = hlo.subtract(last, number) if fold.is_reverse else number
-        starts = build.starts_along(x, {axis: at})
-        found = build.convert(hlo.dynamic_slice(x, starts, one), element_type(total))
-        total = fold.combine(total, found)
-        given = build.convert(total, element_type(x))
-        return [total, hlo.dynamic_update_slice(done, given, starts)]
+        total, at = _combined(x, axis, fold, number, total)
+        found = total if previous is None else fold.combine(previous, total)
+        return [total, hlo.dynamic_update_slice(done, build.convert(found, element_type(x)), at)]
 
-    initial = [build.broadcast(fold.start, one, []), build.splat(0, x.type)]
-    total, done = build.fori_loop(length, initial, body)
-    return total, done
+    return build.fori_loop(shape_of(x)[axis], [start, build.splat(0, x.type)], body)[1]
+
+
+def _combined(
+    x: ir.Value, axis: int, fold: Fold, number: ir.Value, total: ir.Value
+) -> tuple[ir.Value, list[ir.Value]]:
+    """The total with the row of this number, and where the row starts."""
+    last = build.scalar(shape_of(x)[axis] - 1, element_type(number))
+    at = build.starts_along(x, {axis: hlo.subtract(last, number) if fold.is_reverse else number})
+    row = hlo.dynamic_slice(x, at, shape_of(total))
+    return fold.combine(total, build.convert(row, element_type(total))), at
 
 
 def _padded(x: ir.Value, axis: int, value: ir.Value, low: int, high: int) -> ir.Value:

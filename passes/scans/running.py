@@ -18,7 +18,7 @@ from .._shared.window import WindowAxis
 from ..pooling import geometry
 from . import cost
 from .cost import Scan
-from .loop import Fold, by_rows
+from .loop import Fold, scanned
 
 Combiner = Callable[[ir.Value, ir.Value], ir.Value]
 
@@ -106,14 +106,14 @@ def _looped(op: hlo.ReduceWindowOp, name: str, context: PassContext) -> ir.Value
         return None
     scan = _scan(x, dim, name)
     plan = cost.plan_of(context.rates, scan)
-    if plan is None or (_must_keep_order(name, x) and (axes[dim].high or len(plan.blocks) > 1)):
+    if plan is None or (_must_keep_order(name, x) and (axes[dim].high or len(plan) > 1)):
         return None
     fold = Fold(
         combine=_COMBINERS[name],
         start=build.convert(start, _accumulator(x, name)),
         is_reverse=axes[dim].high > 0,
     )
-    return by_rows(x, dim, fold, plan)
+    return scanned(x, dim, fold, plan)
 
 
 def _is_plain(x: ir.Value) -> bool:

@@ -67,7 +67,11 @@ PADDED = Rate("padded-element", "one element of a pad within a kernel of f32, in
 STRIDED = Rate("strided-element", "one element of a slice of columns of f32, in ns", 0.1)
 WINDOW = Rate("window-element", "one element of a 3x3 maximum of f32, on one core, in ns", 0.65)
 WINDOW_SUM = Rate("window-sum", "one element of a 3x3 sum of f32, on one core, in ns", 0.26)
-RUNNING = Rate("running-sum-of-xla", "one element of stablehlo.reduce_window as cumsum, in ns", 6.0)
+RUNNING = Rate(
+    "running-sum-of-xla",
+    "one element of stablehlo.reduce_window as cumsum, on one core, in ns",
+    8.0,
+)
 SELECTED = Rate("selected-element", "one element of a window of select_and_scatter, in ns", 4.0)
 TRANSPOSED = Rate("transposed-element", "one element of a transpose of f32, one core, in ns", 0.5)
 UNTILED = Rate(
@@ -198,7 +202,7 @@ def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     if not window:
         return 0.0
     if is_running(window, shape_of(op.operands[0]), shape_of(op.results[0])):
-        return outputs * rates[RUNNING] * len(op.results)
+        return running_ns(rates, outputs) * len(op.results)
     each = rates[WINDOW_SUM if body_of(op) == "add" else WINDOW] * len(op.results)
     if not body_of(op):
         each *= 4
@@ -207,6 +211,12 @@ def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     if is_strided or shape_of(op.results[0])[-1] < VECTOR:
         each = max(each, 4 * rates[WINDOW_SUM])
     ns: float = outputs * prod(window) * each
+    return ns / CORES if ns > PARALLEL_NS else ns
+
+
+def running_ns(rates: Rates, elements: int) -> float:
+    """The time of XLA's windows for the running sums of so many elements, in ns."""
+    ns = elements * rates[RUNNING]
     return ns / CORES if ns > PARALLEL_NS else ns
 
 

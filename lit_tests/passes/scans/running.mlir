@@ -85,37 +85,22 @@ func.func @running_sum_to_loop(%x: tensor<16x600xbf16>) -> tensor<16x600xbf16> {
   return %y : tensor<16x600xbf16>
 }
 
-// Along the last dimension: one column for each iteration.
+// Along the last dimension: the loop reads the columns as rows of the transpose.
 // CHECK-LABEL: func.func @running_sum_to_loop_columns(
-// CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [600, 1]
-// CHECK: stablehlo.add %{{.*}} : tensor<600x1xf32>
-// CHECK-NOT: reduce_window
-func.func @running_sum_to_loop_columns(%x: tensor<600x16xf32>) -> tensor<600x16xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [15, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 16>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %m = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %m : tensor<f32>
-  }) : (tensor<600x16xf32>, tensor<f32>) -> tensor<600x16xf32>
-  return %y : tensor<600x16xf32>
-}
-
-// Long columns: the loop runs on groups of a few rows, which stay in the cache.
-// CHECK-LABEL: func.func @running_sum_to_loop_groups(
-// CHECK: stablehlo.while
-// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.dynamic_slice %{{.*}}, sizes = [32, 16]
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.transpose %{{.*}}, dims = [1, 0] : (tensor<2000x16xf32>) -> tensor<16x2000xf32>
 // CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while
-// CHECK: stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, sizes = [32, 1]
-// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[LOOP]]#2, {{.*}} : (tensor<2001x16xf32>, tensor<32x16xf32>
+// CHECK: stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, sizes = [1, 2000]
+// CHECK: stablehlo.add %{{.*}} : tensor<1x2000xf32>
+// CHECK: stablehlo.transpose %[[LOOP]]#2, dims = [1, 0] : (tensor<16x2000xf32>) -> tensor<2000x16xf32>
 // CHECK-NOT: reduce_window
-func.func @running_sum_to_loop_groups(%x: tensor<2001x16xf32>) -> tensor<2001x16xf32> {
+func.func @running_sum_to_loop_columns(%x: tensor<2000x16xf32>) -> tensor<2000x16xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [15, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 16>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %m = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
-  }) : (tensor<2001x16xf32>, tensor<f32>) -> tensor<2001x16xf32>
-  return %y : tensor<2001x16xf32>
+  }) : (tensor<2000x16xf32>, tensor<f32>) -> tensor<2000x16xf32>
+  return %y : tensor<2000x16xf32>
 }
 
 // `cumprod`, multiplied in its own order.
@@ -146,16 +131,22 @@ func.func @running_sum_to_loop_not_product_backwards(%x: tensor<2x16x300xf64>) -
   return %y : tensor<2x16x300xf64>
 }
 
-// `cumlogsumexp` of one long row: blocks of 64 are scanned, then their totals in the same way.
+// `cumlogsumexp` of one long row: the totals of blocks of 64 are scanned first, and combined with the
+// blocks after them.
 // CHECK-LABEL: func.func @running_sum_to_loop_blocks(
 // CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %{{.*}}, low = [0], high = [60]
 // CHECK: %[[BLOCKS:[a-z0-9_]+]] = stablehlo.reshape %[[PADDED]] : (tensor<4160xf32>) -> tensor<65x64xf32>
-// CHECK: %[[WITHIN:[a-z0-9_]+]]:3 = stablehlo.while
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.transpose %[[BLOCKS]], dims = [1, 0]
+// CHECK: %[[TOTAL:[a-z0-9_]+]]:2 = stablehlo.while
 // CHECK: stablehlo.log_plus_one
-// CHECK: %[[TOTALS:[a-z0-9_]+]] = stablehlo.reshape %[[WITHIN]]#1 : (tensor<65x1xf32>) -> tensor<65xf32>
+// CHECK: stablehlo.reshape %[[TOTAL]]#1 : (tensor<1x65xf32>) -> tensor<65xf32>
 // CHECK: %[[OVER:[a-z0-9_]+]]:3 = stablehlo.while
 // CHECK: %[[BEFORE:[a-z0-9_]+]] = stablehlo.pad %[[OVER]]#2, %{{.*}}, low = [1], high = [-1]
-// CHECK: stablehlo.broadcast_in_dim %[[BEFORE]], dims = [0] : (tensor<65xf32>) -> tensor<65x64xf32>
+// CHECK: %[[PREVIOUS:[a-z0-9_]+]] = stablehlo.reshape %[[BEFORE]] : (tensor<65xf32>) -> tensor<1x65xf32>
+// CHECK: %[[WITHIN:[a-z0-9_]+]]:3 = stablehlo.while
+// CHECK: stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, sizes = [1, 65]
+// CHECK: stablehlo.maximum %[[PREVIOUS]],
+// CHECK: stablehlo.transpose %[[WITHIN]]#2, dims = [1, 0]
 // CHECK: stablehlo.slice %{{.*}} [0:4100]
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop_blocks(%x: tensor<4100xf32>) -> tensor<4100xf32> {
@@ -190,17 +181,17 @@ func.func @running_sum_to_loop_not_few(%x: tensor<16x8xf32>) -> tensor<16x8xf32>
   return %y : tensor<16x8xf32>
 }
 
-// Rows of 8192 bytes: the elements of a column map to the same cache lines.
-// CHECK-LABEL: func.func @running_sum_to_loop_not_competing_rows(
+// 16 MiB: the transposes would not stay in the cache.
+// CHECK-LABEL: func.func @running_sum_to_loop_not_large(
 // CHECK: stablehlo.reduce_window
-func.func @running_sum_to_loop_not_competing_rows(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> {
+func.func @running_sum_to_loop_not_large(%x: tensor<65536x64xf32>) -> tensor<65536x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [2047, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 2048>}> ({
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [63, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %m = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
-  }) : (tensor<64x2048xf32>, tensor<f32>) -> tensor<64x2048xf32>
-  return %y : tensor<64x2048xf32>
+  }) : (tensor<65536x64xf32>, tensor<f32>) -> tensor<65536x64xf32>
+  return %y : tensor<65536x64xf32>
 }
 
 // The body lacks one op of `logaddexp`.

@@ -328,7 +328,7 @@ PROBES = [
         lambda: (lambda t, i: t.at[:, i].add(1.0), [_zeros(64, 2000), _table(1)[1]]),
         _ROWS * 64,
     ),
-    Probe(cpu.RUNNING, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256),
+    Probe(cpu.RUNNING, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256 / _CORES),
     Probe(cpu.ITERATION, lambda: _loop(jnp.add, 1, 1000, 16), 1000),
     Probe(scans.XLA_LOG, lambda: (lax.cumlogsumexp, [_zeros(64, 64)]), 64 * 64),
     Probe(scans.ROW, lambda: _loop(jnp.add, 1, 64, 1024), 64 * 1024),
