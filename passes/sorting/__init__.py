@@ -2,7 +2,8 @@
 
 Only for CPU, where XLA calls a compiled comparison for all but the simplest sorts. For a sort by
 one key of 32 bits or less, with any number of other operands, key and position are packed into one
-64-bit integer: 2.4 to 6.4 times faster from a thousand elements on, 50 ms more to compile. A few
+64-bit integer: 2.4 to 6.4 times faster from a thousand elements on, 50 ms more to compile. Columns
+that compete for places in the cache are sorted in the transpose: 2 to 3 times faster again. A few
 elements at the start or end of a sorted axis are selected without a sort: 2 to 50 times faster,
 most for the fewest elements.
 

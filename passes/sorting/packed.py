@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.cpu import FIRST_CACHE, LINE, lines_apart
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_used, shape_of
 from jxc.rewrite import PassContext, exact, rule
@@ -45,7 +47,7 @@ class _PackedSort:
         self.key, self.dim = self.inputs[0], axis_of(op)
         get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
         self.type = ir.RankedTensorType.get(shape_of(self.key), get(64))
-        self.packed = plain_sort(self._pack(), self.dim)
+        self.packed = self._sorted(self._pack())
         self.position = self._position()
 
     def results(self) -> list[ir.Value]:
@@ -54,6 +56,17 @@ class _PackedSort:
             self._keys() if each == self.key else take_along_axis(each, self.position, self.dim)
             for each in self.inputs
         ]
+
+    def _sorted(self, packed: ir.Value) -> ir.Value:
+        """`packed` sorted, in the transpose if it competes for places in the cache otherwise."""
+        shape = shape_of(packed)
+        inner = prod(shape[self.dim + 1 :])
+        lines = shape[self.dim] * lines_apart(inner * 8)
+        if inner == 1 or lines * LINE <= FIRST_CACHE:
+            return plain_sort(packed, self.dim)
+        order = [dim for dim in range(len(shape)) if dim != self.dim] + [self.dim]
+        done = plain_sort(build.transpose(packed, order), len(shape) - 1)
+        return build.transpose(done, [order.index(dim) for dim in range(len(shape))])
 
     def _constant(self, number: int) -> ir.Value:
         return build.splat(number, self.type)

@@ -50,6 +50,37 @@ func.func @sort_to_packed_sort_payload(%x: tensor<2x300xui32>, %y: tensor<2x300x
   return %s#0, %s#1, %s#2 : tensor<2x300xui32>, tensor<2x300xi32>, tensor<2x300xf64>
 }
 
+// Columns whose elements compete for places in the cache are sorted as rows of the transpose.
+// CHECK-LABEL: func.func @sort_to_packed_sort_columns(
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.transpose %{{.*}}, dims = [1, 0] : (tensor<256x512xui64>) -> tensor<512x256xui64>
+// CHECK: %[[S:[a-z0-9_]+]] = "stablehlo.sort"(%[[ROWS]]) <{dimension = 1 : i64, is_stable = false}>
+// CHECK: %[[BACK:[a-z0-9_]+]] = stablehlo.transpose %[[S]], dims = [1, 0] : (tensor<512x256xui64>) -> tensor<256x512xui64>
+// CHECK: stablehlo.and %[[BACK]],
+func.func @sort_to_packed_sort_columns(%x: tensor<256x512xui32>) -> tensor<256x512xi32> {
+  %i = stablehlo.iota dim = 0 : tensor<256x512xi32>
+  %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<ui32>, %b: tensor<ui32>, %c1: tensor<i32>, %d1: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<256x512xui32>, tensor<256x512xi32>) -> (tensor<256x512xui32>, tensor<256x512xi32>)
+  return %s#1 : tensor<256x512xi32>
+}
+
+// Columns that stay in the cache are not transposed.
+// CHECK-LABEL: func.func @sort_to_packed_sort_short_columns(
+// CHECK-NOT: stablehlo.transpose
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 0 : i64, is_stable = false}>
+// CHECK-NOT: stablehlo.transpose
+func.func @sort_to_packed_sort_short_columns(%x: tensor<64x1000xui32>) -> tensor<64x1000xi32> {
+  %i = stablehlo.iota dim = 0 : tensor<64x1000xi32>
+  %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<ui32>, %b: tensor<ui32>, %c1: tensor<i32>, %d1: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<64x1000xui32>, tensor<64x1000xi32>) -> (tensor<64x1000xui32>, tensor<64x1000xi32>)
+  return %s#1 : tensor<64x1000xi32>
+}
+
 // `argsort` in descending order as JAX writes it: key and index are reversed before the sort.
 // CHECK-LABEL: func.func @sort_to_packed_sort_descending_places(
 // CHECK: stablehlo.reverse
