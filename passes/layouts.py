@@ -9,6 +9,8 @@ Only for CPU, and for programs on one device.
 
 from __future__ import annotations
 
+from math import prod
+
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -32,11 +34,12 @@ _MOST_VISITED = 16  # ops before or after a transpose
 def store_transpose(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(x) -> in_row_major(transpose(x)), and in_row_major(x) if x is not elementwise.
 
-    Unless a later op undoes the transpose, or it undoes an earlier one.
+    Unless a later op undoes the transpose, it undoes an earlier one, or x is computed from smaller
+    arrays alone.
     """
     if not _is_of_bytes(op.result) or all(map(is_layout_call, users(op.result))):
         return None
-    if _is_undone(op.result) or _undoes(op.operand) or not _may_be_stored(op.result):
+    if _is_undone(op.result) or _is_of_any_order(op.operand) or not _may_be_stored(op.result):
         return None
     x = op.operand if _is_tiled(op.operand) else in_row_major(op.operand)
     return in_row_major(hlo.transpose(x, op.permutation))
@@ -77,10 +80,15 @@ def _is_of_bytes(value: ir.Value) -> bool:
     return isinstance(kind, ir.F16Type | ir.BF16Type | ir.F32Type | ir.F64Type)
 
 
-def _is_undone(value: ir.Value) -> bool:
-    """Whether elementwise ops on `value` lead to a transpose, or to an op that reads any order.
+def _keeps_order(op: ir.OpView) -> bool:
+    """Whether XLA computes `op` in any order of elements, that of its operands or of its users."""
+    return is_elementwise(op) or isinstance(op, hlo.ReverseOp | hlo.SliceOp | hlo.PadOp)
 
-    XLA then computes the elementwise ops in the order of the operand.
+
+def _is_undone(value: ir.Value) -> bool:
+    """Whether ops that keep the order of `value` lead to a transpose, or to one for any order.
+
+    XLA then computes them in the order of the operand.
     """
     pending = [value]
     for _ in range(_MOST_VISITED):
@@ -89,22 +97,28 @@ def _is_undone(value: ir.Value) -> bool:
         for user in users(pending.pop()):
             if isinstance(user, hlo.TransposeOp) or _reads_any_order(user):
                 return True
-            if is_elementwise(user):
+            if _keeps_order(user):
                 pending += user.results
     return False
 
 
-def _undoes(value: ir.Value) -> bool:
-    """Whether `value` is computed from a transpose by elementwise ops."""
-    pending, seen = [value], {value}
+def _is_of_any_order(value: ir.Value) -> bool:
+    """Whether ops that keep the order compute `value` from a transpose, or from smaller arrays."""
+    pending, seen, size = [value], {value}, prod(shape_of(value))
+    is_stored = False
     while pending and len(seen) <= _MOST_VISITED:
-        owner = pending.pop().owner
+        found = pending.pop()
+        owner = found.owner
         if isinstance(owner, hlo.TransposeOp):
             return True
-        if not isinstance(owner, ir.Block) and is_elementwise(owner):
-            pending += [each for each in owner.operands if each not in seen]
-            seen |= set(owner.operands)
-    return bool(pending)
+        if prod(shape_of(found)) < size or isinstance(owner, hlo.ConstantOp | hlo.BroadcastInDimOp):
+            continue
+        if isinstance(owner, ir.Block) or not _keeps_order(owner):
+            is_stored = True
+            continue
+        pending += [each for each in owner.operands if each not in seen]
+        seen |= set(owner.operands)
+    return bool(pending) or not is_stored
 
 
 def _reads_any_order(op: ir.OpView) -> bool:

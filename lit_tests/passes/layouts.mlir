@@ -44,6 +44,38 @@ func.func @store_transpose_not_of_undone(%x: tensor<40x24xf32>) -> tensor<40x24x
 
 // -----
 
+// XLA reverses in the order of the operand as well.
+// CHECK-LABEL: func.func @store_transpose_not_of_reversed(
+// CHECK-NOT: LayoutConstraint
+// CHECK: return
+func.func @store_transpose_not_of_reversed(%x: tensor<40x24xf32>) -> tensor<24xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<24x40xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<40x24xf32>) -> tensor<24x40xf32>
+  %y = stablehlo.multiply %t, %one : tensor<24x40xf32>
+  %v = stablehlo.reverse %y, dims = [1] : tensor<24x40xf32>
+  %u = stablehlo.transpose %v, dims = [1, 0] : (tensor<24x40xf32>) -> tensor<40x24xf32>
+  %r = stablehlo.reduce(%u init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<40x24xf32>, tensor<f32>) -> tensor<24xf32>
+  return %r : tensor<24xf32>
+}
+
+// -----
+
+// No operand of that size has an order: XLA computes the transpose at once.
+// CHECK-LABEL: func.func @store_transpose_not_of_smaller(
+// CHECK-NOT: LayoutConstraint
+// CHECK: return
+func.func @store_transpose_not_of_smaller(%x: tensor<40x1xf32>, %y: tensor<24xf32>) -> tensor<24x40xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %x, %zero, low = [0, 23], high = [0, 0], interior = [0, 0] : (tensor<40x1xf32>, tensor<f32>) -> tensor<40x24xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<24xf32>) -> tensor<40x24xf32>
+  %s = stablehlo.add %p, %b : tensor<40x24xf32>
+  %t = stablehlo.transpose %s, dims = [1, 0] : (tensor<40x24xf32>) -> tensor<24x40xf32>
+  return %t : tensor<24x40xf32>
+}
+
+// -----
+
 // The product reads its right operand in any order.
 // CHECK-LABEL: func.func @store_transpose_not_before_product(
 // CHECK-NOT: LayoutConstraint
