@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.thresholds import ROWS_OF_TPU
 from jxc.ir import build
-from jxc.ir.values import SPLATS, element_type, is_complex, shape_of, splat_attr
+from jxc.ir.values import SPLATS, element_type, is_complex, shape_of, splat_attr, users
 from jxc.rewrite import PassContext, exact, rule
 
 from .._shared.dot import OperandDims, dot, may_be_hoisted, sides_of, swapped
@@ -71,6 +71,8 @@ def transpose_of_dot(op: hlo.TransposeOp) -> ir.Value | None:
                 return None
             if numeric_shape(x, y, op.result) is None or is_complex(op.result):
                 return None
+            if any(isinstance(user, hlo.TransposeOp) for user in users(op.result)):
+                return None  # the two transposes become one
             left, right = sides_of(product)
             if math.prod(shape_of(x)[dim] for dim in left.summed) == 1:
                 return None

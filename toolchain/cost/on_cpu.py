@@ -196,7 +196,7 @@ class OnCpu(Model):
         if node.name in ("maximum", "minimum"):
             return 5 * self.rates[roofline.ELEMENTWISE] * max(wide, 0.5)
         if node.name in _MOVED:
-            return self.rates[cpu.PADDED] if _branches(node) else 0.0
+            return self.rates[cpu.PADDED] * self._rolled(node.name) if _branches(node) else 0.0
         if node.name == "gather":
             return self.rates[cpu.GATHERED_ROW] / _row(node.op)
         if node.name in ("sqrt", "rsqrt", "divide"):
@@ -251,12 +251,13 @@ _COMPILE_TRANSPOSE, _COMPILE_NEST = 8.5, 6.0
 # How many times longer ops take in loops that LLVM does not unroll: sums of integers and of complex
 # numbers, windows, transposes that are a kernel of their own (1.1 to 7; in older versions of XLA
 # those that move the last dimension, in newer ones the others), or in tiles with elementwise ops
-# (1.3 to 3.5 in older ones), or in narrow rows with others (1.3 to 2.8); compiling, of 30 programs.
+# (1.3 to 3.5 in older ones), or in narrow rows with others (1.3 to 2.8); pads between elements (1.2
+# to 3); compiling, of 30 programs.
 _ROLLED = {
     "reduce": 1.7,
     "reduce_window": 1.6,
     "select_and_scatter": 1.2,
-    "scatter": 0.6,
+    "pad": 1.5,
     "transpose": 2.3 if IS_OLD else 1.8,
     "compile": 0.85,
 }

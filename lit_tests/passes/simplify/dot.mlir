@@ -71,6 +71,18 @@ func.func @transpose_of_dot_not_of_one_term(%x: tensor<4x1xf32>, %y: tensor<1x3x
   return %r : tensor<3x4xf32>
 }
 
+// The two transposes become none.
+// CHECK-LABEL: func.func @transpose_of_dot_not_of_undone(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>, %[[Y:[a-z0-9]+]]: tensor<8x3xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @transpose_of_dot_not_of_undone(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>) -> tensor<4x3xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+  %b = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %c = stablehlo.transpose %b, dims = [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  return %c : tensor<4x3xf32>
+}
+
 // The order of complex factors affects rounding.
 // CHECK-LABEL: func.func @transpose_of_dot_not_of_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xcomplex<f32>>
