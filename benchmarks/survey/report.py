@@ -43,8 +43,8 @@ same StableHLO are measured once. *compile* is the time of passes and XLA divide
 them counts. It is not compared where it returns a view, nor where O2 takes less than 0.1 ms, which
 is mostly the time of a call. *Limit* is the least time by the machine's rates: arithmetic, or
 arguments and results moved once. **WRONG** marks a result whose error is more than 8 times the
-largest change of plain's result when its inputs change by one ulp, and larger than plain's against
-float64."""
+largest change of plain's result when its inputs change by one ulp, and more than twice plain's
+error, both against float64."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Row:
     def is_wrong(self) -> bool:
         """Whether O2 does not agree with plain, and is not nearer to float64."""
         errors = self.record.get("errors", {})
-        is_nearer = errors.get("O2", 1.0) <= errors.get("plain", 0.0)
-        return not self.record.get("agrees", True) and not is_nearer
+        is_as_near = errors.get("O2", 1.0) <= 2 * errors.get("plain", 0.0)
+        return not self.record.get("agrees", True) and not is_as_near
 
     @property
     def compile_ratio(self) -> float:
