@@ -6,12 +6,14 @@ python benchmarks/survey/report.py build/survey.jsonl --results benchmarks/SURVE
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,14 @@ from intervals import geometric_mean
 from machine import circumstances
 from results_file import write_section
 
-from survey.cases import Case, surveyed
+from jxc import passes
+from jxc.pipeline import our_passes
+from survey.cases import PROGRAMS, Case, surveyed
 from survey.run import SLOWER, read_records, rows
 
 FASTER, COMPILES, BEHIND, FAR_BEHIND = 1.05, 1.2, 2.0, 5.0
 SHOWN = 20
+_GAINED = 1.2
 _SHORT = 1e-4  # seconds; what is shorter is mostly the time to call a program
 
 HEAD = f"""\
@@ -121,23 +126,33 @@ def measured_rows(records: dict[str, dict[str, Any]], cases: Sequence[Case]) -> 
     ]
 
 
-def section(records: dict[str, dict[str, Any]], picture: str) -> Iterator[str]:
-    """The lines of a section."""
+def section(
+    records: dict[str, dict[str, Any]], before: dict[str, dict[str, Any]], picture: str
+) -> Iterator[str]:
+    """The lines of a section; `before` are the records of an earlier version, or none."""
     cases, skipped = surveyed()
     found = measured_rows(records, cases)
     about = circumstances()
     yield f"- {about['date']}, commit {about['commit']}"
     yield f"- {about['machine']}; rates: {about['rates']}"
+    earlier = measured_rows(before, cases)
     yield from (f"- {line}" for line in _summary(found, records))
+    if earlier:
+        yield "- before:"
+        yield from (f"    - {line}" for line in _summary(earlier, before))
     if picture:
         yield f"\n![ratios]({picture})"
-    yield "\n| module | functions | skipped | rows | faster | equal | slower | mean | compile |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    head = "| module | functions | skipped | rows | faster | equal | slower | mean | compile |"
+    yield f"\n{head}{' before |' * bool(earlier)}"
+    yield f"|---|{'---:|' * (8 + bool(earlier))}"
     for family in dict.fromkeys(_family(case.module) for case in cases):
-        yield _module_line(
-            family, cases, skipped, [r for r in found if _family(r.case.module) == family]
-        )
-    yield from _tables(found)
+        of_family = [
+            [r for r in each if _family(r.case.module) == family] for each in (found, earlier)
+        ]
+        line = _module_line(family, cases, skipped, of_family[0])
+        mean = f"{geometric_mean(r.ratio for r in of_family[1]):.2f}" if of_family[1] else ""
+        yield line + f" {mean} |" * bool(earlier)
+    yield from _tables(found, earlier)
     yield f"\nSkipped functions, {len(skipped)}:\n"
     for why, names in _grouped(skipped).items():
         yield f"- {why}: {', '.join(names)}"
@@ -191,7 +206,7 @@ def _module_line(module: str, cases: Any, skipped: dict[str, str], found: Sequen
     return f"| {module} | {listed} | {len(left_out)} | {counts} | {means} |"
 
 
-def _tables(found: Sequence[Row]) -> Iterator[str]:
+def _tables(found: Sequence[Row], earlier: Sequence[Row]) -> Iterator[str]:
     def table(title: str, head: str, chosen: Sequence[Row], line: Callable[[Row], str]) -> Any:
         if chosen:
             columns = head.count("|") + 3
@@ -205,6 +220,21 @@ def _tables(found: Sequence[Row]) -> Iterator[str]:
     yield from table("Largest ratios:", f"{_TIMES} | rules", gains, _with_rules)
     saved = sorted((r for r in found if r.is_faster), key=_saved, reverse=True)[:SHOWN]
     yield from table("Most time saved:", f"{_TIMES} | rules", saved, _with_rules)
+    ratios = {r.case.key: r.ratio for r in earlier}
+    gained = [
+        r for r in found if r.is_faster and r.ratio > _GAINED * ratios.get(r.case.key, r.ratio)
+    ]
+    gained.sort(key=lambda r: ratios[r.case.key] / r.ratio)
+
+    def since(row: Row) -> str:
+        return f"{ratios[row.case.key]:.2f} | {_with_rules(row)}"
+
+    yield from table(
+        "Gained most since:", f"ratio before | {_TIMES} | rules", gained[:SHOWN], since
+    )
+    programs = [r for r in found if r.case.module == PROGRAMS]
+    if earlier:
+        yield from table("Whole programs:", f"ratio before | {_TIMES} | rules", programs, since)
     behind = sorted((r for r in found if r.behind("O2") > BEHIND), key=lambda r: -r.behind("O2"))
     yield from table(
         "Behind the other library:", "plain, ms | O2, ms | other, ms | times", behind, _behind
@@ -233,8 +263,23 @@ def _times(row: Row) -> str:
 
 
 def _with_rules(row: Row) -> str:
-    rules = sorted(row.record["rules"], key=lambda name: -row.record["rules"][name])
-    return f"{_times(row)} | {', '.join(rules[:3])}" + ", ..." * (len(rules) > 3)
+    rules = [name for name in row.record["rules"] if name in _decisive()]
+    rules.sort(key=lambda name: -row.record["rules"][name])
+    shown = "; ".join(f"{name} ({_decisive()[name]})" for name in rules[:3])
+    return f"{_times(row)} | {shown}" + "; ..." * (len(rules) > 3)
+
+
+@cache
+def _decisive() -> dict[str, str]:
+    """The rules outside of `simplify`: contract, what decides, and how often they were checked."""
+    checked = json.loads((Path(passes.__file__).parent / "checked.json").read_text())["rules"]
+    found = {}
+    for each in our_passes():
+        for rule in each.rules if each.name != "simplify" else ():
+            decides = "by price" if rule.priced or rule.by_rates else "always"
+            times = checked.get(rule.name, {}).get("checked", 0)
+            found[rule.name] = f"{rule.contract}, {decides}, checked {times} times"
+    return found
 
 
 def _behind(row: Row) -> str:
@@ -304,8 +349,10 @@ def draw(found: Sequence[Row], file: Path, title: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("records", type=Path, help="what run.py wrote")
+    parser.add_argument("--before", type=Path, metavar="RECORDS", help="of an earlier version")
     parser.add_argument("--results", type=Path, required=True, metavar="SURVEY.md")
     given = parser.parse_args()
+    before = read_records(given.before) if given.before else {}
     records = read_records(given.records)
     title = f"jax {jax.__version__}"
     picture = given.results.with_name(f"survey-{jax.__version__}.svg")
@@ -317,7 +364,7 @@ def main() -> int:
         shown = ""
     if not given.results.exists():
         given.results.write_text(f"{HEAD}\n")
-    write_section(given.results, title, "\n".join(section(records, shown)))
+    write_section(given.results, title, "\n".join(section(records, before, shown)))
     return 0
 
 
