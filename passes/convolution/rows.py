@@ -15,6 +15,8 @@ from math import isqrt
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.cpu import MAPPED
+from jxc.cost.flops import bytes_of
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
 from jxc.rewrite import reassociates, rule
@@ -29,11 +31,12 @@ from .window import Walk, WalkAxis, as_result, backwards, window_walk
 def convolution_to_row_products(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let p = w patches(pad(x)) in sum over rows r of p[r] shifted by r.
 
-    For images without features, and for windows of three and more dimensions. Padding zeros are
-    multiplied, as in StableHLO, and no elements that the window does not meet.
+    For images without features, and for windows of three and more dimensions if the products of the
+    rows need no fresh pages at each call. Padding zeros are multiplied, as in StableHLO, and no
+    elements that the window does not meet.
     """
     conv = geometry.read(op, grouped=False)
-    if conv is None or conv.taps == 1 or not _suits(conv):
+    if conv is None or conv.taps == 1 or not _suits(op, conv):
         return None
     walks = _walks(conv)
     across, down, _ = walks
@@ -56,12 +59,14 @@ def convolution_to_row_products(op: hlo.ConvolutionOp) -> ir.Value | None:
     return build.convert(result, element_type(op.result))
 
 
-def _suits(conv: Convolution) -> bool:
+def _suits(op: hlo.ConvolutionOp, conv: Convolution) -> bool:
     if _is_flat(conv) or len(conv.axes) < 3:
         return _is_flat(conv)
     is_wide = conv.taps > conv.pixels
     dilated = any(axis.base_dilation > 1 for axis in conv.axes)
-    return not dilated and (is_wide or conv.outputs <= cost.MOST_ROW_OUTPUTS)
+    rows = conv.taps // conv.axes[-1].window
+    is_mapped = rows * bytes_of(op.result.type) > MAPPED  # the products
+    return not dilated and (is_wide or (conv.outputs <= cost.MOST_ROW_OUTPUTS and not is_mapped))
 
 
 def _is_flat(conv: Convolution) -> bool:

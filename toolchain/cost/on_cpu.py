@@ -328,14 +328,14 @@ def _relative_distance(node: Node) -> float:
     line until its next element is read if there are few lines in between.
     """
     shape = shape_of(node.op.operand)
-    order = [dim for dim in node.op.permutation if shape[dim] > 1]
-    if not order or order[-1] == max(order):
-        return 0.0
+    order = [dim for dim in node.op.permutation if shape[dim] > 1] or [0]
     distance = int(prod(shape[order[-1] + 1 :]) * width_of(node.key))
-    if distance < cpu.LINE:
+    if order[-1] == max(order) or distance < cpu.LINE:
         return 0.0
     rows = prod(shape[dim] for dim in order[order.index(max(order)) + 1 :])
     lines = rows * cpu.lines_apart(distance)
+    if shape[order[-1]] <= 16:  # the prefetcher follows so many rows
+        return 0.25
     # Far apart, neither the prefetcher nor the TLB helps.
     farthest = (max(distance, cpu.PAGE // 16) / cpu.PAGE) ** 0.83
     return float(min((lines / _LINES_OF_PROBE) ** 0.7, farthest))
