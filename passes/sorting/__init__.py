@@ -1,9 +1,10 @@
-"""Rewrite sorts by one key as sorts of integers or partitions, and slices of sorts as top-k.
+"""Rewrite sorts as sorts of integers or partitions, and slices of sorts as top-k.
 
 Only for CPU, where XLA calls a compiled comparison for all but the simplest sorts. For a sort by
 one key of 32 bits or less, with any number of other operands, key and position are packed into one
 64-bit integer: 2.4 to 6.4 times faster from a thousand elements on, 50 ms more to compile. Columns
-that compete for places in the cache are sorted in the transpose: 2 to 3 times faster again. A few
+that compete for places in the cache are sorted in the transpose: 2 to 3 times faster again. A sort
+by 2 to 4 keys is as many packed sorts: 4.6 times faster for two keys of 262,144 elements. A few
 elements at the start or end of a sorted axis are selected without a sort: 2 to 50 times faster,
 most for the fewest elements.
 

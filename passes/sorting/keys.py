@@ -1,4 +1,4 @@
-"""Sorts by one key in JAX's order, and the conversion of their keys to integers of that order.
+"""Sorts by keys in JAX's order, and the conversion of their keys to integers of that order.
 
 The integers are computed from the bits of floats, so that denormals are not flushed.
 """
@@ -6,6 +6,7 @@ The integers are computed from the bits of floats, so that denormals are not flu
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -113,25 +114,51 @@ def axis_of(op: hlo.SortOp) -> int:
 
 
 def sorts_by_first(op: hlo.SortOp) -> bool:
-    """Whether `op` sorts by its first operand, ascending, in JAX's order of numbers.
+    """Whether `op` sorts by its first operand alone, ascending, in JAX's order of numbers."""
+    return len(keys_of(op)) == 1
+
+
+def keys_of(op: hlo.SortOp) -> list[ir.Value]:
+    """The first operands of `op` if it sorts by them in turn, ascending, in JAX's order of numbers.
 
     NaNs are last and equal to each other, and zeros are equal. Shapes must be static, with an axis
-    of two elements or more.
+    of two elements or more. None for any other order.
     """
     shape = static_shape(*op.operands)
     if not shape or 0 in shape or shape[axis_of(op)] < 2:
-        return False
-    key = op.inputs[0]
-    if key_width(key) is None:
-        return False
+        return []
     block = op.comparator.blocks[0]
-    x, y = list(block.arguments)[:2]
-    match compared := block.operations[len(block.operations) - 1].operands[0].owner:
-        case hlo.CompareOp(lhs=lhs, rhs=rhs) if direction_of(compared) == "LT":
-            if isinstance(element_type(key), ir.IntegerType):
+    compared = block.operations[len(block.operations) - 1].operands[0]
+    return _keys_of(compared, list(op.inputs), list(block.arguments))
+
+
+def _keys_of(
+    compared: ir.Value, inputs: Sequence[ir.Value], arguments: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """x1 < y1 or (x1 == y1 and (x2 < y2 or ...)): the operands of these elements."""
+    if not inputs or key_width(inputs[0]) is None:
+        return []
+    key, x, y = inputs[0], *arguments[:2]
+    match compared.owner:
+        case hlo.CompareOp() if _orders(compared, "LT", x, y):
+            return [key]
+        case hlo.OrOp(lhs=less, rhs=either) if _orders(less, "LT", x, y):
+            match either.owner:
+                case hlo.AndOp(lhs=equal, rhs=rest) if _orders(equal, "EQ", x, y):
+                    others = _keys_of(rest, inputs[1:], arguments[2:])
+                    return [key, *others] if others else []
+    return []
+
+
+def _orders(value: ir.Value, direction: str, x: ir.Value, y: ir.Value) -> bool:
+    """Whether `value` compares two elements in JAX's order of numbers."""
+    match value.owner:
+        case hlo.CompareOp(lhs=lhs, rhs=rhs) as op if direction_of(op) == direction:
+            if isinstance(x.type.element_type, ir.IntegerType):
                 return (lhs, rhs) == (x, y)
-            is_total = "TOTALORDER" in str(compared.compare_type)
-            return is_total and _is_folded(lhs, x) and _is_folded(rhs, y)
+            return (
+                "TOTALORDER" in str(op.compare_type) and _is_folded(lhs, x) and _is_folded(rhs, y)
+            )
     return False
 
 

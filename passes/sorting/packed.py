@@ -1,4 +1,4 @@
-"""A sort by one key as a plain sort of 64-bit integers: the key in front, then the position."""
+"""Sorts by a key as plain sorts of 64-bit integers: the key in front, then the position."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .keys import axis_of, sorts_by_first
 from .top_k import take_along_axis, takes_all_of
 
 _LARGEST_AXIS = 1 << 31
+_MOST_KEYS = 4  # each is a sort, of 50 ms to compile
 
 
 @rule(exact, priced=True)
@@ -36,26 +37,43 @@ def sort_to_packed_sort(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Val
         return None  # `slice_of_sort_to_top_k` replaces all its slices
     if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op, context.rates):
         return None
-    return _PackedSort(op).results()
+    done = _PackedSort(op.inputs[0], dim)
+    return [
+        done.sorted_keys() if each == op.inputs[0] else take_along_axis(each, done.position, dim)
+        for each in op.inputs
+    ]
+
+
+@rule(exact, priced=True)
+def sort_by_keys_to_packed_sorts(op: hlo.SortOp) -> Sequence[ir.Value] | None:
+    """sort(x, y, z) by x, then by y -> packed sorts by y and by x, and x, y, z gathered.
+
+    For 2 to 4 keys of 32 bits or less: a stable sort by one key keeps the order by the next.
+    """
+    shape, dim = shape_of(op.inputs[0]), axis_of(op)
+    found = keys.keys_of(op)
+    if not 2 <= len(found) <= _MOST_KEYS or shape[dim] > _LARGEST_AXIS:
+        return None
+    position = _PackedSort(found.pop(), dim).position
+    while found:
+        later = _PackedSort(take_along_axis(found.pop(), position, dim), dim).position
+        position = take_along_axis(position, later, dim)
+    return [take_along_axis(each, position, dim) for each in op.inputs]
 
 
 class _PackedSort:
-    """The packed sort that replaces `op`, and its results."""
+    """A packed sort by `key` along `dim`.
 
-    def __init__(self, op: hlo.SortOp) -> None:
-        self.inputs = list(op.inputs)
-        self.key, self.dim = self.inputs[0], axis_of(op)
+    Attributes:
+        position: where each of the sorted elements was.
+    """
+
+    def __init__(self, key: ir.Value, dim: int) -> None:
+        self.key, self.dim = key, dim
         get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
         self.type = ir.RankedTensorType.get(shape_of(self.key), get(64))
         self.packed = self._sorted(self._pack())
         self.position = self._position()
-
-    def results(self) -> list[ir.Value]:
-        """The results of `op`."""
-        return [
-            self._keys() if each == self.key else take_along_axis(each, self.position, self.dim)
-            for each in self.inputs
-        ]
 
     def _sorted(self, packed: ir.Value) -> ir.Value:
         """`packed` sorted, in the transpose if it competes for places in the cache otherwise."""
@@ -85,7 +103,8 @@ class _PackedSort:
         position = hlo.shift_right_logical(below, self._constant(1))
         return build.convert(position, ir.IntegerType.get_signless(32))
 
-    def _keys(self) -> ir.Value:
+    def sorted_keys(self) -> ir.Value:
+        """The sorted keys."""
         element = element_type(self.key)
         is_signed = not is_unsigned(self.key)
         shift = hlo.shift_right_arithmetic if is_signed else hlo.shift_right_logical

@@ -71,6 +71,24 @@ def test_packed_sort_of_any_key_type(dtype, shape, axis):
         same(got, want)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("is_stable", [True, False])
+def test_sort_by_several_keys(axis, is_stable):
+    """Three keys with ties, NaNs and zeros of both signs."""
+    x, y = numbers(np.float32, (60, 40)), numbers(np.float16, (60, 40), seed=1)
+    z = np.random.default_rng(2).integers(0, 3, x.shape).astype(np.int8)
+    with np.errstate(invalid="ignore"):
+        x, y = (np.where(z == 1, np.round(each), each).astype(each.dtype) for each in (x, y))
+
+    def sort(z, x, y):
+        return lax.sort((z, x, y, x), dimension=axis, num_keys=3, is_stable=is_stable)
+
+    found = rewritten(sort, z, x, y, hits={"sort-by-keys-to-packed-sorts": 1})
+    places = np.lexsort((y, x, z), axis=axis)
+    for got, each in zip(found, (z, x, y, x), strict=True):
+        same(got, np.take_along_axis(each, places, axis))
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_sort_of_one_operand(dtype):
     x = numbers(dtype, (700,))
@@ -184,7 +202,7 @@ def test_small_sorts_and_wide_keys_stay():
     rewritten(jnp.sort, x[:10], hits={}, always=False)
     with jax.enable_x64(True):
         rewritten(jnp.sort, x.astype(np.float64), hits={})
-    rewritten(lambda x: lax.sort((x, x + 1), num_keys=2), x, hits={})
+    rewritten(lambda x: lax.sort([x + i for i in range(5)], num_keys=5), x, hits={})
     rewritten(jnp.sort, x > 3, hits={})
 
 

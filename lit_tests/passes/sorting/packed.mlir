@@ -213,3 +213,44 @@ func.func @sort_to_packed_sort_not_by_second(%x: tensor<600xi32>, %y: tensor<600
   }) : (tensor<600xi32>, tensor<600xi32>) -> (tensor<600xi32>, tensor<600xi32>)
   return %s#0 : tensor<600xi32>
 }
+
+// `lexsort`: a stable sort by the second key, then one by the first.
+// CHECK-LABEL: func.func @sort_by_keys_to_packed_sorts(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<600xi32>, %[[Y:[a-z0-9]+]]: tensor<600xi16>
+// CHECK: stablehlo.convert %[[Y]] : (tensor<600xi16>) -> tensor<600xi64>
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 0 : i64, is_stable = false}>
+// CHECK: %[[KEYS:[a-z0-9_]+]] = "stablehlo.gather"(%[[X]], %{{[a-z0-9_]+}})
+// CHECK: stablehlo.convert %[[KEYS]] : (tensor<600xi32>) -> tensor<600xi64>
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 0 : i64, is_stable = false}>
+// CHECK: %[[R:[a-z0-9_]+]] = "stablehlo.gather"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}})
+// CHECK: return %{{.*}} : tensor<600xi32>
+func.func @sort_by_keys_to_packed_sorts(%x: tensor<600xi32>, %y: tensor<600xi16>) -> tensor<600xi32> {
+  %i = stablehlo.iota dim = 0 : tensor<600xi32>
+  %s:3 = "stablehlo.sort"(%x, %y, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i16>, %d: tensor<i16>, %e: tensor<i32>, %f: tensor<i32>):
+    %p = stablehlo.compare LT, %c, %d, SIGNED : (tensor<i16>, tensor<i16>) -> tensor<i1>
+    %q = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %r = stablehlo.compare EQ, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %t = stablehlo.and %r, %p : tensor<i1>
+    %u = stablehlo.or %q, %t : tensor<i1>
+    stablehlo.return %u : tensor<i1>
+  }) : (tensor<600xi32>, tensor<600xi16>, tensor<600xi32>) -> (tensor<600xi32>, tensor<600xi16>, tensor<600xi32>)
+  return %s#2 : tensor<600xi32>
+}
+
+// The first operands are not compared for equality, but the second ones are.
+// CHECK-LABEL: func.func @sort_by_keys_to_packed_sorts_not_by_another_order(
+// CHECK-COUNT-1: "stablehlo.sort"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}})
+// CHECK-NOT: "stablehlo.sort"
+func.func @sort_by_keys_to_packed_sorts_not_by_another_order(%x: tensor<600xi32>, %y: tensor<600xi32>) -> tensor<600xi32> {
+  %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %p = stablehlo.compare LT, %c, %d, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %q = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %r = stablehlo.compare EQ, %c, %d, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %t = stablehlo.and %r, %p : tensor<i1>
+    %u = stablehlo.or %q, %t : tensor<i1>
+    stablehlo.return %u : tensor<i1>
+  }) : (tensor<600xi32>, tensor<600xi32>) -> (tensor<600xi32>, tensor<600xi32>)
+  return %s#1 : tensor<600xi32>
+}
