@@ -322,3 +322,25 @@ func.func @columns_not_in_other_places_of_the_cache(%x: tensor<512x1000xf32>, %y
   %z = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<512x1000xf32>, tensor<512x256xf32>) -> tensor<1000x256xf32>
   return %z : tensor<1000x256xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @large_triangular_system_by_rows(
+// CHECK-NEXT: operand_layouts = [dense<[1, 0]>
+func.func @large_triangular_system_by_rows(%a: tensor<500x500xf32>, %b: tensor<500x1xf32>) -> tensor<500x1xf32> {
+  %x = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<500x500xf32>, tensor<500x1xf32>) -> tensor<500x1xf32>
+  return %x : tensor<500x1xf32>
+}
+
+// -----
+
+// The factors of `getrf` are in column-major layout.
+// CHECK-LABEL: func.func @factors_not_by_rows(
+// CHECK: @lapack_strsm_ffi
+// CHECK-SAME: operand_layouts = [dense<[0, 1]>
+func.func @factors_not_by_rows(%a: tensor<500x500xf32>, %b: tensor<500x1xf32>) -> tensor<500x1xf32> {
+  %l:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {mhlo.backend_config = {}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<[]> : tensor<0xindex>]} : (tensor<500x500xf32>) -> (tensor<500x500xf32>, tensor<500xi32>, tensor<i32>)
+  %n = stablehlo.abs %l#0 : tensor<500x500xf32>
+  %x = stablehlo.custom_call @lapack_strsm_ffi(%n, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<500x500xf32>, tensor<500x1xf32>) -> tensor<500x1xf32>
+  return %x : tensor<500x1xf32>
+}

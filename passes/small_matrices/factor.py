@@ -12,10 +12,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import direction_of, is_splat, shape_of, users
+from jxc.ir.values import shape_of
 from jxc.rewrite import reassociates, rule
 
-from .lapack import LapackCall, call_of
+from .._shared.lapack import LapackCall, cholesky_of, triangular_solve_of
 
 LARGEST = 8
 """The most rows of matrices whose factors are written out to be priced."""
@@ -33,36 +33,12 @@ def small_cholesky_to_columns(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     leaves l unfinished there, so the rule requires that l is used only where the factorization
     succeeded.
     """
-    call = call_of(op, "potrf")
-    if call is None or call.options != {"uplo": "L"} or not _is_masked(op):
-        return None
-    if call.size > LARGEST:
+    call = cholesky_of(op)
+    if call is None or call.size > LARGEST:
         return None
     columns, roots = _factored(op.operands[0], call.size)
     factor = _assembled(stack(columns, -1), stack(roots, -1), op.operands[0])
     return [factor, _first_failing(roots, op.results[1].type)]
-
-
-def _is_masked(op: hlo.CustomCallOp) -> bool:
-    """Whether every user of the factor selects it only where the factorization succeeded."""
-    for user in users(op.results[0]):
-        match user:
-            case hlo.SelectOp(pred=pred, on_true=x, on_false=y) if x == op.results[0] != y:
-                if not _tests_success(pred, op.results[1]):
-                    return False
-            case _:
-                return False
-    return True
-
-
-def _tests_success(pred: ir.Value, info: ir.Value) -> bool:
-    """Whether `pred` is info == 0, broadcast."""
-    while isinstance(pred.owner, hlo.BroadcastInDimOp | hlo.ReshapeOp):
-        pred = pred.owner.operand
-    match pred.owner:
-        case hlo.CompareOp(lhs=x, rhs=y) as compare:
-            return x == info and is_splat(y, 0) and direction_of(compare) == "EQ"
-    return False
 
 
 def _factored(x: ir.Value, size: int) -> tuple[list[ir.Value], list[ir.Value]]:
@@ -101,9 +77,6 @@ def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
     return found
 
 
-_LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
-
-
 @rule(reassociates, priced=True)
 def small_triangular_solve_to_substitution(op: hlo.CustomCallOp) -> ir.Value | None:
     """trsm(a, b) -> x, row by row: x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
@@ -115,10 +88,8 @@ def small_triangular_solve_to_substitution(op: hlo.CustomCallOp) -> ir.Value | N
     A singular a gives infinities or NaNs in the rows from its first zero pivot on. Which of the two
     is unspecified, as it is in BLAS, whose kernels differ between processors.
     """
-    call = call_of(op, "trsm")
-    if call is None or call.options.keys() != _LETTERS.keys():
-        return None
-    if not all(call.options[name] in letters for name, letters in _LETTERS.items()):
+    call = triangular_solve_of(op)
+    if call is None:
         return None
     side = -2 if call.options["side"] == "L" else -1
     extents = shape_of(op.operands[1])

@@ -138,6 +138,11 @@ TRIANGULAR_SOLVE = Rate(
     "a triangular system of 4 equations in f32, one of thousands, by BLAS's trsm, in ns",
     65.0,
 )
+OF_TRIANGLE = Rate(
+    "triangle-element",
+    "one element of the triangle of 512 equations in f32, by BLAS's trsm, in ns",
+    0.5 if IS_OLD else 0.7,
+)
 OF_VECTOR = Rate(
     "vector-multiply-add",
     "one multiply-add in a product of a 512x512 matrix and a vector, in ns",
@@ -295,25 +300,6 @@ def _writes_rows(op: hlo.ScatterOp) -> bool:
     return last not in (*numbers.inserted_window_dims, *numbers.input_batching_dims)
 
 
-def _matrices(op: ir.OpView, rates: Rates) -> float:
-    shape = shape_of(op.operands[0])
-    return prod(shape[:-2]) * rates[CHOLESKY] * (shape[-1] / 4) ** 2
-
-
-def _library(op: hlo.CustomCallOp, rates: Rates) -> float:
-    """The time of a call of LAPACK; 0.0 for other libraries, whose time is not known."""
-    name = op.call_target_name.value
-    if not name.startswith("lapack_"):
-        return 0.0
-    size = shape_of(op.operands[0]) if len(op.operands) else ()
-    if len(size) < 2:
-        return 0.0
-    rate = TRIANGULAR_SOLVE if "trsm" in name else CHOLESKY
-    columns = int(shape_of(op.operands[1])[-1]) if "trsm" in name else 1
-    larger: float = (size[-1] / 4) ** 2 * columns**0.5
-    return prod(size[:-2]) * rates[rate] * max(1.0, larger)
-
-
 def are_few_wide_rows(rows: int, columns: int) -> bool:
     """Whether adding so many rows takes `WIDE_ROW` for each element."""
     return rows < 64 and columns > 2**14
@@ -329,6 +315,32 @@ def lines_apart(distance: int) -> int:
 def lines_in_sets(distance: int) -> int:
     """The cache lines that compete for a place of each of many that are `distance` bytes apart."""
     return max(min(distance & -distance, PAGE) // LINE, 1)
+
+
+def relative_distance(shape: Sequence[int], order: Sequence[int], width: float) -> float:
+    """How much longer a transpose takes to read an element than one of 1024x1024 f32.
+
+    Adjacent elements of its result are in cache lines `distance` bytes apart. The cache holds each
+    line until its next element is read if there are few lines in between.
+
+    Args:
+        shape: of its operand.
+        order: for each dimension of its result, the dimension of the operand.
+        width: bytes of an element.
+    """
+    order = [dim for dim in order if shape[dim] > 1]
+    if not order or order[-1] == max(order):
+        return 0.0
+    distance = int(prod(shape[order[-1] + 1 :]) * width)
+    if distance < LINE:
+        return 0.0
+    if shape[order[-1]] <= 16:  # the prefetcher follows so many rows
+        return 0.25
+    rows = prod(shape[dim] for dim in order[order.index(max(order)) + 1 :])
+    lines = rows * lines_apart(distance)
+    # Far apart, neither the prefetcher nor the TLB helps.
+    farthest = (max(distance, PAGE // 16) / PAGE) ** 0.83
+    return float(min((lines / (1024 * lines_apart(PAGE))) ** 0.7, farthest))
 
 
 def kind_of(value: ir.Value) -> str:
@@ -348,7 +360,4 @@ OWN: dict[str, Callable[..., float]] = {
     "sort": _sort,
     "top_k": _top_k,
     "scatter": _scatter,
-    "custom_call": _library,
-    "cholesky": _matrices,
-    "triangular_solve": _matrices,
 }

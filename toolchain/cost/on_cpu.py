@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 
 from ..ir.values import shape_of
 from . import cpu, roofline
+from .cpu_lapack import library_ns, matrices_ns
 from .cpu_products import convolution_ns, copied_operands, copies_for_dot, dot_ns
 from .device import Device
 from .flops import known_flops
@@ -140,7 +141,10 @@ class OnCpu(Model):
             if node is root and node.name in _MOVED:
                 each = 0.0
             elif node.name == "transpose" and not is_tiled:
-                each = max(each, _relative_distance(node) * self.rates[cpu.UNTILED])
+                distance = cpu.relative_distance(
+                    shape_of(node.op.operand), node.op.permutation, width_of(node.key)
+                )
+                each = max(each, distance * self.rates[cpu.UNTILED])
             elif node.name in ("sqrt", "rsqrt") and is_scalar:
                 each = self.rates[cpu.SCALAR_ROOT]
             elif node.name in FUNCTIONS:
@@ -241,7 +245,14 @@ class OnCpu(Model):
         return moved / (device.cache_bandwidth if is_cached else device.bandwidth) * 1e9
 
 
-_OWN = {**cpu.OWN, "dot_general": dot_ns, "convolution": convolution_ns}
+_OWN = {
+    **cpu.OWN,
+    "dot_general": dot_ns,
+    "convolution": convolution_ns,
+    "custom_call": library_ns,
+    "cholesky": matrices_ns,
+    "triangular_solve": matrices_ns,
+}
 _OF_LIBRARY = ("dot_general", "convolution", "sort", "top_k", "custom_call")
 
 # What compiling takes, in kernels of two elementwise ops: each op, a part of a concatenation, an
@@ -266,7 +277,6 @@ _COUNTED = ARITHMETIC | {"square"}
 _COUNTED_OR_FUNCTION = _COUNTED | FUNCTIONS
 _MOVED = ("concatenate", "pad")
 _TILED = ELEMENTWISE | {"transpose", "reduce"} | ({"reshape"} if IS_OLD else set())
-_LINES_OF_PROBE = 1024 * cpu.lines_apart(4096)
 _LANES = 8  # the library for reductions computes so many adjacent elements of a row at once
 _SCALAR = 6.0  # how many times longer ops take that are not vectorized
 _UNROLLED = 37  # LLVM unrolls loops over at most so many elements
@@ -319,26 +329,6 @@ def _is_tiled(kernel: FusedKernel) -> bool:
     turned = {node.operands[0] for node in kernel.nodes if node.name == "transpose"}
     others = {v for node in kernel.nodes if node.name != "transpose" for v in node.operands}
     return not IS_OLD or turned.isdisjoint(others)
-
-
-def _relative_distance(node: Node) -> float:
-    """How much longer a transpose takes to read its elements than one of 1024x1024 f32.
-
-    Adjacent elements of its result are in cache lines `distance` bytes apart. The cache holds each
-    line until its next element is read if there are few lines in between.
-    """
-    shape = shape_of(node.op.operand)
-    order = [dim for dim in node.op.permutation if shape[dim] > 1] or [0]
-    distance = int(prod(shape[order[-1] + 1 :]) * width_of(node.key))
-    if order[-1] == max(order) or distance < cpu.LINE:
-        return 0.0
-    rows = prod(shape[dim] for dim in order[order.index(max(order)) + 1 :])
-    lines = rows * cpu.lines_apart(distance)
-    if shape[order[-1]] <= 16:  # the prefetcher follows so many rows
-        return 0.25
-    # Far apart, neither the prefetcher nor the TLB helps.
-    farthest = (max(distance, cpu.PAGE // 16) / cpu.PAGE) ** 0.83
-    return float(min((lines / _LINES_OF_PROBE) ** 0.7, farthest))
 
 
 def _unrolled_loops(shape: Sequence[int]) -> Loops:

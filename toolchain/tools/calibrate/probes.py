@@ -97,6 +97,14 @@ def _triangular_solve() -> _Program:
     return program, [_ones(_BATCH, 4, 4), _ones(_BATCH, 4, 1)]
 
 
+def _equations() -> _Program:
+    def program(a: Any, b: Any) -> Any:
+        # BLAS reads columns, so that newer versions of XLA copy `a` and older ones do not.
+        return lax.linalg.triangular_solve(a.T, b, left_side=True, lower=True)
+
+    return program, [jnp.eye(512, dtype=jnp.float32), _ones(512, 1)]
+
+
 # The roofline: main memory, the cache, arithmetic, functions, and launches. Main memory is read
 # only, since the system slows down the first write to a page.
 
@@ -340,4 +348,5 @@ PROBES = [
     Probe(cpu.TALL_PRODUCT, lambda: _product((_ROWS, 3), (3, 16)), _ROWS * 48),
     Probe(cpu.CHOLESKY, _cholesky, _BATCH),
     Probe(cpu.TRIANGULAR_SOLVE, _triangular_solve, _BATCH),
+    Probe(cpu.OF_TRIANGLE, _equations, 512 * 512 / 2),
 ]
