@@ -25,12 +25,12 @@ from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import in_row_major, is_layout_call
 from jxc.ir.module import module_of
 from jxc.ir.shardings import is_partitioned
-from jxc.ir.values import element_type, shape_of, users
+from jxc.ir.values import element_type, shape_of, swaps_matrices, users
 from jxc.rewrite import exact, reassociates, rule
 
 from ._shared.dot import OperandDims, dot, sides_of
 from ._shared.elementwise import numeric_shape
-from ._shared.lapack import cholesky_of, read_by_rows, triangular_solve_of
+from ._shared.lapack import cholesky_of, is_lapack_call, read_by_rows, triangular_solve_of
 
 _MOST_VISITED = 16  # ops before or after a transpose
 
@@ -40,9 +40,12 @@ def store_transpose(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(x) -> in_row_major(transpose(x)), and in_row_major(x) if x is not elementwise.
 
     Unless a later op undoes the transpose, it undoes an earlier one, or x is computed from smaller
-    arrays alone.
+    arrays alone. LAPACK takes the columns of a transpose without a copy.
     """
-    if not _is_of_bytes(op.result) or all(map(is_layout_call, users(op.result))):
+    readers = users(op.result)
+    if not _is_of_bytes(op.result) or all(map(is_layout_call, readers)):
+        return None
+    if any(map(is_lapack_call, readers)):
         return None
     if _is_undone(op.result) or _is_of_any_order(op.operand) or not _may_be_stored(op.result):
         return None
@@ -81,18 +84,24 @@ def cholesky_by_rows(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     call = cholesky_of(op)
     if call is None or _is_partitioned():
         return None
-    return read_by_rows(op, call, uplo="U")
+    return read_by_rows(op, call, op.operands[0], uplo="U")
 
 
 @rule(reassociates, priced=True, targets=("cpu",))
 def triangular_solve_by_rows(op: hlo.CustomCallOp) -> list[ir.Value] | None:
-    """trsm(a, b) -> trsm(a in row-major layout, b), with the other triangle and transpose."""
+    """trsm(a, b) -> trsm(a in row-major layout, b), with the other triangle and transpose.
+
+    With the same ones if a is a transpose, whose operand then takes its place.
+    """
     call = triangular_solve_of(op)
     if call is None or _is_partitioned():
         return None
+    match op.operands[0].owner:
+        case hlo.TransposeOp(operand=x) as transpose if swaps_matrices(transpose):
+            return read_by_rows(op, call, x)
     triangle = "L" if call.options["uplo"] == "U" else "U"
-    transpose = "T" if call.options["trans_x"] == "N" else "N"
-    return read_by_rows(op, call, uplo=triangle, trans_x=transpose)
+    transposed = "T" if call.options["trans_x"] == "N" else "N"
+    return read_by_rows(op, call, op.operands[0], uplo=triangle, trans_x=transposed)
 
 
 def _is_partitioned() -> bool:

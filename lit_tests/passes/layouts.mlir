@@ -245,6 +245,23 @@ func.func @triangular_solve_by_rows_letters(%a: tensor<3x3xf64>, %b: tensor<5x3x
 
 // -----
 
+// BLAS takes the rows of %a for columns, and so reads the transpose.
+// CHECK-LABEL: func.func @triangular_solve_by_rows_of_transpose(
+// CHECK-SAME: %[[A:[a-z0-9_]+]]: tensor<3x3xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.maximum %[[A]],
+// CHECK: stablehlo.custom_call @lapack_strsm_ffi(%[[R]], 
+// CHECK-SAME: diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 85 : ui8
+// CHECK-SAME: operand_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[0, 1]>
+func.func @triangular_solve_by_rows_of_transpose(%a: tensor<3x3xf32>, %b: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<3x3xf32>
+  %regular = stablehlo.maximum %a, %one : tensor<3x3xf32>
+  %t = stablehlo.transpose %regular, dims = [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
+  %x = stablehlo.custom_call @lapack_strsm_ffi(%t, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 85 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %x : tensor<3x2xf32>
+}
+
+// -----
+
 // Complex matrices, and a flag that BLAS does not define.
 // CHECK-LABEL: func.func @triangular_solve_by_rows_not_unknown(
 // CHECK-NEXT: operand_layouts = [dense<[1, 2, 0]>

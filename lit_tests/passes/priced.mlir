@@ -344,3 +344,18 @@ func.func @factors_not_by_rows(%a: tensor<500x500xf32>, %b: tensor<500x1xf32>) -
   %x = stablehlo.custom_call @lapack_strsm_ffi(%n, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<500x500xf32>, tensor<500x1xf32>) -> tensor<500x1xf32>
   return %x : tensor<500x1xf32>
 }
+
+// -----
+
+// BLAS takes the rows of the absolute values of %a for the columns of the transpose.
+// CHECK-LABEL: func.func @columns_of_transpose_by_rows(
+// CHECK-NOT: transpose
+// CHECK: @lapack_strsm_ffi
+// CHECK-SAME: trans_x = 78 : ui8, uplo = 76 : ui8
+// CHECK-SAME: operand_layouts = [dense<[1, 0]>
+func.func @columns_of_transpose_by_rows(%a: tensor<500x500xf32>, %b: tensor<500x1xf32>) -> tensor<500x1xf32> {
+  %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<500x500xf32>) -> tensor<500x500xf32>
+  %n = stablehlo.abs %t : tensor<500x500xf32>
+  %x = stablehlo.custom_call @lapack_strsm_ffi(%n, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<500x500xf32>, tensor<500x1xf32>) -> tensor<500x1xf32>
+  return %x : tensor<500x1xf32>
+}

@@ -33,6 +33,11 @@ class LapackCall(NamedTuple):
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
+def is_lapack_call(op: object) -> bool:
+    """Whether `op` calls a routine of LAPACK or BLAS."""
+    return isinstance(op, hlo.CustomCallOp) and op.call_target_name.value.startswith("lapack_")
+
+
 def cholesky_of(op: hlo.CustomCallOp) -> LapackCall | None:
     """The call of potrf in `op` for the lower triangle, if its factor is used only on success."""
     call = _call_of(op, "potrf")
@@ -50,19 +55,23 @@ def triangular_solve_of(op: hlo.CustomCallOp) -> LapackCall | None:
     return call if is_known else None
 
 
-def read_by_rows(op: hlo.CustomCallOp, call: LapackCall, **options: str) -> list[ir.Value]:
-    """The results of the same call on its first matrix in row-major layout.
+def read_by_rows(
+    op: hlo.CustomCallOp, call: LapackCall, x: ir.Value, **options: str
+) -> list[ir.Value]:
+    """The results of the same call with its first matrix replaced by `x` in row-major layout.
 
-    LAPACK takes that matrix for its transpose. A result that overwrites it has the same layout.
+    LAPACK takes x for its transpose. A result that overwrites it has the same layout.
 
     Args:
         op: a call whose first operand is square.
         call: what `op` calls.
+        x: of the type of that operand.
         options: the letters that change, by name.
     """
     rank = len(call.batch) + 2
     rows = ir.Attribute.parse(f"dense<{[*reversed(range(rank))]}> : tensor<{rank}xindex>")
     copy = op.operation.clone()
+    copy.operands[0] = x
     is_overwritten = len(op.operands) == 1
     for name in ("operand_layouts", "result_layouts")[: 1 + is_overwritten]:
         copy.attributes[name] = ir.ArrayAttr.get([rows, *list(op.attributes[name])[1:]])

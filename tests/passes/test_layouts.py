@@ -98,6 +98,16 @@ def test_triangular_solve_by_rows_of_batches_and_f64():
         np.testing.assert_allclose(a @ found, b, atol=1e-12)
 
 
+def test_triangular_solve_by_rows_of_transpose():
+    a, b = np.linalg.cholesky(_definite(size=33)).astype(np.float32), _normal(33, 5)
+
+    def solve(a, b):
+        return jsl.solve_triangular(a.T, b, lower=False)
+
+    found = rewritten(solve, (a, b), {SOLVE: 1})
+    np.testing.assert_allclose(found, jax.jit(solve)(a, b), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("at", [0, 16, 32])
 def test_triangular_solve_by_rows_of_singular_matrix(at):
     a = np.linalg.cholesky(_definite(size=33)).astype(np.float32)

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.elementwise import is_elementwise
-from ..ir.values import shape_of
+from ..ir.values import shape_of, swaps_matrices
 from . import cpu, roofline
 from .price import width_of
 from .rates import Rates
@@ -73,23 +73,27 @@ def _copies_ns(op: hlo.CustomCallOp, rates: Rates) -> float:
 
 
 def _lies_by_columns(value: ir.Value) -> bool | None:
-    """Whether XLA computes `value` by columns, as a library does; None if in any order."""
-    pending, is_known = [value], False
+    """Whether XLA computes `value` by columns without a copy; None if in either order.
+
+    Libraries compute by columns, and a transpose of rows lies by columns.
+    """
+    pending, orders = [(value, False)], set()
     for _ in range(_MOST_VISITED):
         if not pending:
-            return False if is_known else None
-        each = pending.pop()
+            break
+        each, is_turned = pending.pop()
         owner = each.owner
         if is_elementwise(owner):
-            pending += owner.operands
-            continue
-        if isinstance(owner, hlo.CustomCallOp) and "result_layouts" in owner.attributes:
-            layout = list(owner.attributes["result_layouts"])[each.result_number]
-            if len(layout) > 1 and layout[0] < layout[1]:
-                return True
-        if not isinstance(owner, hlo.ConstantOp | hlo.IotaOp | hlo.BroadcastInDimOp):
-            is_known = True
-    return False
+            pending += [(operand, is_turned) for operand in owner.operands]
+        elif isinstance(owner, hlo.TransposeOp) and swaps_matrices(owner):
+            pending.append((owner.operand, not is_turned))
+        elif isinstance(owner, hlo.CustomCallOp) and "result_layouts" in owner.attributes:
+            order = list(owner.attributes["result_layouts"])[each.result_number]
+            if len(order) > 1:
+                orders.add((order[0] < order[1]) != is_turned)
+        elif not isinstance(owner, hlo.ConstantOp | hlo.IotaOp | hlo.BroadcastInDimOp):
+            orders.add(is_turned)
+    return orders.pop() if len(orders) == 1 else None
 
 
 def _copy_ns(value: ir.Value, rates: Rates) -> float:

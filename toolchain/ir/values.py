@@ -197,3 +197,9 @@ def is_before(op: ir.OpView, other: ir.OpView) -> bool:
     """Whether both are in one block, in this order."""
     is_in_block = op.operation.block == other.operation.block
     return is_in_block and bool(op.operation.is_before_in_block(other.operation))
+
+
+def swaps_matrices(op: hlo.TransposeOp) -> bool:
+    """Whether a transpose swaps the last two dimensions only."""
+    *batch, row, column = range(len(shape_of(op.operand)))
+    return list(op.permutation) == [*batch, column, row]
