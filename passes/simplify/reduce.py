@@ -18,12 +18,15 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost import thresholds
 from jxc.ir import build
+from jxc.ir.dtypes import numpy_dtype
 from jxc.ir.values import (
     element_type,
     is_complex,
     is_float,
     is_same,
+    is_splat,
     shape_of,
+    splat_of,
     static_shape,
 )
 from jxc.rewrite import exact, rule
@@ -196,6 +199,44 @@ def reduce_of_reduce(op: hlo.ReduceOp) -> ir.OpView | None:
             dims = sorted([*inner.dimensions, *(left[dim] for dim in op.dimensions)])
             return with_body_of(op, [x], op.init_values, dims)
     return None
+
+
+@rule(exact, producer=(hlo.CompareOp, hlo.ConvertOp), needs=(hlo.SortOp,))
+def reduce_of_sort(op: hlo.ReduceOp) -> ir.OpView | None:
+    """reduce(sort(x) == sort(x)) -> reduce(x == x), along the sorted dimension.
+
+    For any comparison of results of one sort and splats, and for its conversion to numbers, if
+    order cannot matter: on integers, and where a count of floats is exact.
+    """
+    name, reduced, x = combiner_of(op), _reduced(op), op.inputs[0]
+    counted = x.owner.operand if isinstance(x.owner, hlo.ConvertOp) else x
+    if name is None or not reduced or not isinstance(counted.owner, hlo.CompareOp):
+        return None
+    if not is_exact_in_any_order(name, x) and not _is_exact_count(op, math.prod(reduced)):
+        return None
+    compared = counted.owner
+    sides = [compared.lhs, compared.rhs]
+    sort = next((each.owner for each in sides if isinstance(each.owner, hlo.SortOp)), None)
+    if sort is None or sort.dimension is None or sort.dimension.value not in op.dimensions:
+        return None
+    if any(side.owner != sort and splat_of(side) is None for side in sides):
+        return None
+    own = [
+        sort.inputs[ir.OpResult(side).result_number] if side.owner == sort else side
+        for side in sides
+    ]
+    direction, kind = compared.comparison_direction, compared.compare_type
+    mask = hlo.compare(*own, direction, compare_type=kind)
+    given = build.convert(mask, element_type(x))
+    return with_body_of(op, [given], op.init_values, list(op.dimensions))
+
+
+def _is_exact_count(op: hlo.ReduceOp, elements: int) -> bool:
+    """Whether `op` sums so many converted booleans from 0, as floats that are not rounded."""
+    dtype = numpy_dtype(element_type(op.inputs[0]))
+    if combiner_of(op) != "add" or dtype is None or dtype.name not in FLOATS:
+        return False
+    return is_splat(op.init_values[0], 0) and elements <= 1 << _float_limits(dtype).nmant
 
 
 @rule(exact, producer=LITERALS)

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.values import shape_of
+from . import roofline
 from .rates import IS_OLD, Rate, Rates
 
 CORES = 2
@@ -277,6 +278,18 @@ def top_k_ns(rates: Rates, rows: int, size: int, kept: int) -> float:
     entering = kept * (1 + log(max(size / kept, 1)))
     heap = entering * log2(kept + 1) * rates[TOP_KEPT]
     return rows * max(size * rates[TOP_SCANNED], heap)
+
+
+def bisection_ns(rates: Rates, elements: int, found: int, bits: int) -> float:
+    """The time of finding `found` elements of sorted rows, each by a loop over the bits of keys.
+
+    Args:
+        rates: of the device.
+        elements: of all rows. An iteration compares and counts them.
+        found: the number of elements found in each row.
+        bits: of a key.
+    """
+    return elements * found * bits * (rates[SUMMED] + 2 * rates[roofline.ELEMENTWISE])
 
 
 def _top_k(op: ir.OpView, rates: Rates) -> float:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
-from ..ir.values import shape_of
+from ..ir.values import is_integer, shape_of
 from . import cpu, roofline
 from .cpu_lapack import library_ns, matrices_ns
 from .cpu_products import convolution_ns, copied_operands, copies_for_dot, dot_ns
@@ -228,6 +228,8 @@ class OnCpu(Model):
             return elements * self.rates[cpu.SEARCHED]
         inner = prod(shape[dims[-1] + 1 :])
         start = self.rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
+        if is_integer(node.key):
+            start = 0.0  # LLVM adds several rows at once
         is_inside = IS_OLD and is_library_reduction(node)
         is_wide = inner * combined == prod(shape) and cpu.are_few_wide_rows(combined, inner)
         if is_wide and (is_root or is_inside):

@@ -290,7 +290,7 @@ def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 
 
 def fori_loop(
-    trip_count: int,
+    trip_count: int | ir.Value,
     initial: Sequence[ir.Value],
     body: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
     *,
@@ -299,7 +299,7 @@ def fori_loop(
     """A `stablehlo.while` of `trip_count` iterations.
 
     Args:
-        trip_count: the number of iterations.
+        trip_count: the number of iterations; a scalar i32 if it is not constant, with steps of 1.
         initial: the carried values before the first iteration.
         body: builds an iteration from its counter (a scalar i32, which starts at 0) and the carried
             values; returns the new carried values, of the same types. It may use values from
@@ -319,7 +319,7 @@ def fori_loop(
         for region in loop.regions
     )
     with ir.InsertionPoint(condition):
-        limit = scalar(trip_count * step, i32)
+        limit = scalar(trip_count * step, i32) if isinstance(trip_count, int) else trip_count
         hlo.return_([compare("LT", condition.arguments[0], limit)])
     with ir.InsertionPoint(block):
         counter, *carried = block.arguments
