@@ -359,3 +359,53 @@ func.func @columns_of_transpose_by_rows(%a: tensor<500x500xf32>, %b: tensor<500x
   %x = stablehlo.custom_call @lapack_strsm_ffi(%n, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<500x500xf32>, tensor<500x1xf32>) -> tensor<500x1xf32>
   return %x : tensor<500x1xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @sort_read_at_one_position_of_many(
+// CHECK-NOT: "stablehlo.sort"
+// CHECK: stablehlo.while
+func.func @sort_read_at_one_position_of_many(%x: tensor<100000xf32>) -> tensor<1xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<100000xf32>) -> tensor<100000xf32>
+  %r = stablehlo.slice %s [30000:30001] : (tensor<100000xf32>) -> tensor<1xf32>
+  return %r : tensor<1xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @sort_read_at_one_position_of_few(
+// CHECK-NOT: stablehlo.while
+// CHECK: "stablehlo.sort"
+func.func @sort_read_at_one_position_of_few(%x: tensor<600xf32>) -> tensor<1xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xf32>) -> tensor<600xf32>
+  %r = stablehlo.slice %s [300:301] : (tensor<600xf32>) -> tensor<1xf32>
+  return %r : tensor<1xf32>
+}

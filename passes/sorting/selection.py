@@ -22,7 +22,8 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.cost.cpu import bisection_ns, sort_ns
+from jxc.cost.cpu import ROW_SUM, SUMMED, bisection_ns, sort_ns
+from jxc.cost.rates import Rates
 from jxc.ir import build
 from jxc.ir.values import element_type, is_before, is_float, is_unsigned, is_used, shape_of, users
 from jxc.rewrite import PassContext, exact, rule
@@ -33,6 +34,7 @@ from .reads import Hoisted, Read, read_of
 from .top_k import takes_all_of
 
 _LARGEST_AXIS = 1 << 29
+_EXACT = 1 << 24  # the elements that f32 can count
 _BEHIND = (1 << 31) - 1
 """A position that is behind those of all zeros."""
 
@@ -55,11 +57,12 @@ def sort_to_selection(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Value
     reads = [read for read in found if read is not None]
     if len(reads) < len(readers) or takes_all_of(op, context.rates):
         return None
-    selection = _Selection(key, dim, reads)
+    selection = _Selection(key, dim, reads, context.rates)
     elements, bits = prod(shape_of(key)), key_width(key) or 0
     rows = elements // selection.size
     least = sort_ns(context.rates, rows, selection.size, operands=1, is_plain=True)
-    if bisection_ns(context.rates, elements, selection.loops, bits) > least:
+    needed = bisection_ns(context.rates, elements, selection.passes(bits))
+    if not needed or needed > least:
         return None
     place = _first(readers) if selection.indices else op
     hoisted = None if place is None else Hoisted(place)
@@ -85,9 +88,10 @@ class _Selection:
         operand: what is sorted.
         dim: the axis.
         reads: the positions.
+        rates: of the device.
     """
 
-    def __init__(self, operand: ir.Value, dim: int, reads: Sequence[Read]) -> None:
+    def __init__(self, operand: ir.Value, dim: int, reads: Sequence[Read], rates: Rates) -> None:
         self._operand, self._dim, self._reads = operand, dim, reads
         self._shape = shape_of(operand)
         self._others = [each for each in range(len(self._shape)) if each != dim]
@@ -96,8 +100,15 @@ class _Selection:
         self._leading = [rank for rank in self._fixed if rank - 1 not in self._fixed]
         self._following = [rank for rank in self._fixed if rank - 1 in self._fixed]
         self.size = self._shape[dim]
+        # XLA's library adds rows of floats faster, once it has started with a row.
+        is_long = dim == len(self._shape) - 1 and self.size * rates[SUMMED] > 2 * rates[ROW_SUM]
+        self._counter = ir.F32Type.get() if is_long and self.size <= _EXACT else _i32()
         self.loops = len(self._leading) + sum(read.count for read in reads)
         self.indices = [read.indices for read in reads if read.indices is not None]
+
+    def passes(self, bits: int) -> int:
+        """How often the keys are counted, if they have so many bits."""
+        return self.loops * bits + len(self._following)
 
     def result(self, hoisted: Hoisted) -> ir.Value:
         """An array of the type of the operand, with the elements at these positions."""
@@ -127,7 +138,11 @@ class _Selection:
         """The keys at these positions of the sorted axis."""
         top = 1 << ir.IntegerType(element_type(key)).width - 1
         least, step, greatest = (0, top, 2 * top - 1) if is_unsigned(key) else (-top, -top, top - 1)
-        found = self._bisected(key, ranks[: self.loops], least, step, top.bit_length())
+        # A loop for each: XLA computes several counts in one kernel more slowly.
+        found = [
+            self._bisected(key, [rank], least, step, top.bit_length())[0]
+            for rank in ranks[: self.loops]
+        ]
 
         def following(before: ir.Value, rank: int) -> ir.Value:
             upto = self._count(key, "LE", before)
@@ -203,10 +218,14 @@ class _Selection:
         iterations = hlo.select(is_needed, build.scalar(bits, _i32()), build.scalar(0, _i32()))
         before = self._count(key, "LT", zero)
         wanted = [hlo.subtract(rank, before) for rank in ranks[: self.loops]]
-        signed = self._with_following(
-            self._bisected(zeros, wanted, 0, 1 << bits - 1, iterations),
-            lambda each, _: self._least_above(zeros, each, _BEHIND),
-        )
+
+        def following(last: ir.Value, rank: int) -> ir.Value:
+            # Zero, less than all positions, until the rank is that of a zero.
+            is_reached = build.compare("LE", before, self._constant(rank, _i32()))
+            return hlo.select(is_reached, self._least_above(zeros, last, _BEHIND), last)
+
+        signed = self._bisected(zeros, wanted, 0, 1 << bits - 1, iterations)
+        signed = self._with_following(signed, following)
         one, none = self._constant(1, _i32()), self._constant(0, _i32())
         return [
             hlo.and_(is_zero, build.compare("NE", hlo.and_(each, one), none))
@@ -216,7 +235,8 @@ class _Selection:
     def _count(self, key: ir.Value, direction: str, bound: ir.Value) -> ir.Value:
         """How many keys of each row compare so with the bound of the row."""
         is_counted = build.compare(direction, key, self._wide(bound))
-        return build.reduce_sum(build.convert(is_counted, _i32()), [self._dim])
+        count = build.reduce_sum(build.convert(is_counted, self._counter), [self._dim])
+        return build.convert(count, _i32())
 
     def _wide(self, value: ir.Value) -> ir.Value:
         """A value of each row, for all elements of the row."""

@@ -8,7 +8,7 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
-from jxc.cost.cpu import sort_ns, top_k_ns
+from jxc.cost.cpu import bisection_ns, sort_ns, top_k_ns
 from jxc.cost.rates import Rates
 from jxc.ir import build
 from jxc.ir.values import element_type, is_integer, shape_of, users
@@ -16,6 +16,8 @@ from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
 from .keys import axis_of, sorts_by_first
+
+_KEY_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class _SortedPart:
     def size(self) -> int:
         """The extent of the axis."""
         return shape_of(self.sort.inputs[0])[axis_of(self.sort)]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one element of the sorted axis."""
+        return not self.is_reversed and self.limit - self.start == 1
 
     @property
     def is_near_end(self) -> bool:
@@ -72,7 +79,7 @@ def slice_of_sort_to_top_k(op: hlo.SliceOp, context: PassContext) -> ir.Value | 
 def takes_all_of(op: hlo.SortOp, rates: Rates) -> bool:
     """Whether only elements at the ends of a sort are used, and top-k finds them faster.
 
-    The alternative is a packed sort.
+    The alternatives are a packed sort and, for single elements, a bisection.
     """
     shape = shape_of(op.inputs[0])
     if axis_of(op) != len(shape) - 1 or str(element_type(op.inputs[0])) != "f32":
@@ -83,7 +90,12 @@ def takes_all_of(op: hlo.SortOp, rates: Rates) -> bool:
     rows, size = prod(shape[:-1]), shape[-1]
     ends = {(part.is_largest, part.reach) for part in parts}
     found = sum(top_k_ns(rates, rows, size, reach) for _, reach in ends)
-    return found <= sort_ns(rates, rows, size, operands=1, is_plain=True)
+    other = sort_ns(rates, rows, size, operands=1, is_plain=True)
+    if all(part.is_single and op.inputs[part.number] == op.inputs[0] for part in parts):
+        starts = {part.start for part in parts}
+        leading = [start for start in starts if start - 1 not in starts]
+        other = min(other, bisection_ns(rates, rows * size, len(leading) * _KEY_BITS))
+    return found <= other
 
 
 def _parts(op: hlo.SortOp) -> list[_SortedPart] | None:

@@ -280,16 +280,9 @@ def top_k_ns(rates: Rates, rows: int, size: int, kept: int) -> float:
     return rows * max(size * rates[TOP_SCANNED], heap)
 
 
-def bisection_ns(rates: Rates, elements: int, found: int, bits: int) -> float:
-    """The time of finding `found` elements of sorted rows, each by a loop over the bits of keys.
-
-    Args:
-        rates: of the device.
-        elements: of all rows. An iteration compares and counts them.
-        found: the number of elements found in each row.
-        bits: of a key.
-    """
-    return elements * found * bits * (rates[SUMMED] + 2 * rates[roofline.ELEMENTWISE])
+def bisection_ns(rates: Rates, elements: int, passes: int) -> float:
+    """The time of comparing so many keys, and counting them, in each of several passes, in ns."""
+    return elements * passes * (rates[SUMMED] + 2 * rates[roofline.ELEMENTWISE])
 
 
 def _top_k(op: ir.OpView, rates: Rates) -> float:

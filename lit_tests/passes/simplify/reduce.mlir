@@ -392,3 +392,69 @@ func.func @window_sum_of_splat_not_of_fractions() -> tensor<6xf32> {
   }) : (tensor<8xf32>, tensor<f32>) -> tensor<6xf32>
   return %y : tensor<6xf32>
 }
+
+// The count of numbers in a sorted array with NaNs, as in `jnp.nanmedian`.
+// CHECK-LABEL: func.func @reduce_of_sort(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x8xf32>
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.compare EQ, %[[X]], %[[X]], FLOAT
+// CHECK: %[[N:[a-z0-9_]+]] = stablehlo.convert %[[P]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reduce(%[[N]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK-NEXT: return %[[R]]
+func.func @reduce_of_sort(%x: tensor<3x8xf32>) -> tensor<3xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.compare EQ, %s, %s, FLOAT : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xi1>
+  %n = stablehlo.convert %m : (tensor<3x8xi1>) -> tensor<3x8xf32>
+  %r = stablehlo.reduce(%n init: %c) applies stablehlo.add across dimensions = [1] : (tensor<3x8xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// How many sorted elements are greater than a constant in each column.
+// CHECK-LABEL: func.func @reduce_of_sort_not_along_another_dimension(
+// CHECK: "stablehlo.sort"
+// CHECK: return
+func.func @reduce_of_sort_not_along_another_dimension(%x: tensor<3x8xi32>) -> tensor<8xi32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<3x8xi32>) -> tensor<3x8xi32>
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<3x8xi32>
+  %m = stablehlo.compare GT, %s, %two : (tensor<3x8xi32>, tensor<3x8xi32>) -> tensor<3x8xi1>
+  %n = stablehlo.convert %m : (tensor<3x8xi1>) -> tensor<3x8xi32>
+  %r = stablehlo.reduce(%n init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x8xi32>, tensor<i32>) -> tensor<8xi32>
+  return %r : tensor<8xi32>
+}
+
+// The sum of so many bf16 is rounded.
+// CHECK-LABEL: func.func @reduce_of_sort_not_rounded(
+// CHECK: "stablehlo.sort"
+// CHECK: return
+func.func @reduce_of_sort_not_rounded(%x: tensor<300xi32>) -> tensor<bf16> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<300xi32>) -> tensor<300xi32>
+  %c = stablehlo.constant dense<0.0> : tensor<bf16>
+  %two = stablehlo.constant dense<2> : tensor<300xi32>
+  %m = stablehlo.compare GT, %s, %two : (tensor<300xi32>, tensor<300xi32>) -> tensor<300xi1>
+  %n = stablehlo.convert %m : (tensor<300xi1>) -> tensor<300xbf16>
+  %r = stablehlo.reduce(%n init: %c) applies stablehlo.add across dimensions = [0] : (tensor<300xbf16>, tensor<bf16>) -> tensor<bf16>
+  return %r : tensor<bf16>
+}
