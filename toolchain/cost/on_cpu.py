@@ -227,9 +227,8 @@ class OnCpu(Model):
         if len(node.results) > 1:
             return elements * self.rates[cpu.SEARCHED]
         inner = prod(shape[dims[-1] + 1 :])
-        start = self.rates[cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM]
-        if is_integer(node.key):
-            start = 0.0  # LLVM adds several rows at once
+        rate = cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM
+        start = 0.0 if is_integer(node.key) else self.rates[rate]  # LLVM adds rows at once
         is_inside = IS_OLD and is_library_reduction(node)
         is_wide = inner * combined == prod(shape) and cpu.are_few_wide_rows(combined, inner)
         if is_wide and (is_root or is_inside):
