@@ -1,4 +1,4 @@
-"""Rewrite sorts as sorts of integers or partitions, and slices of sorts as top-k.
+"""Rewrite sorts as sorts of integers or partitions, and parts of sorts as top-k or bisections.
 
 Only for CPU, where XLA calls a compiled comparison for all but the simplest sorts. For a sort by
 one key of 32 bits or less, with any number of other operands, key and position are packed into one
@@ -6,7 +6,8 @@ one key of 32 bits or less, with any number of other operands, key and position 
 that compete for places in the cache are sorted in the transpose: 2 to 3 times faster again. A sort
 by 2 to 4 keys is as many packed sorts: 4.6 times faster for two keys of 262,144 elements. A few
 elements at the start or end of a sorted axis are selected without a sort: 2 to 50 times faster,
-most for the fewest elements.
+most for the fewest elements. A few elements from anywhere, as of a median or a quantile, are found
+by bisection: up to 10 times faster than the packed sort, 0.2 s more to compile for each.
 
 A stable sort by booleans counts the position of each element: 2 to 3 times faster for 1000
 elements, 10 to 40 for 200,000, 0.3 s more to compile. Membership in a list, as in `jnp.isin`, is a

@@ -196,6 +196,53 @@ def test_search_finds_equal_numbers_and_no_nan(dtype, size):
         np.testing.assert_array_equal(found, equal != invert)
 
 
+def selected(function, *args):
+    """The function's results with its sort replaced by a bisection."""
+    rules = "sorting{always=true enable-patterns=sort-to-selection}"
+    lowered = jxc.lower(function, *args).opt(f"inline,cse,simplify,{rules}")
+    assert lowered.report.hits["sort-to-selection"] == 1
+    return lowered.compile()(*args)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_selection_of_any_key_type(dtype, axis):
+    """Adjacent positions, one that is clamped, and one of each row."""
+    x, places = numbers(dtype, (200, 150)), np.arange((200, 150)[1 - axis], dtype=np.int32)
+    shape = tuple(np.insert([len(places)], axis, 1))
+
+    def read(x, place, places):
+        ordered = lax.sort(x, dimension=axis)
+        few = lax.slice_in_dim(ordered, 60, 63, axis=axis)
+        one = lax.dynamic_slice_in_dim(ordered, place, 1, axis)
+        return few, one, jnp.take_along_axis(ordered, places.reshape(shape) % 150, axis)
+
+    ordered = np.take_along_axis(x, order(x, axis), axis)
+    found = selected(read, x, np.int32(1000), places)
+    same(found[0], np.take(ordered, range(60, 63), axis))
+    same(found[1], np.take(ordered, [x.shape[axis] - 1], axis))
+    same(found[2], np.take_along_axis(ordered, places.reshape(shape) % 150, axis))
+
+
+@pytest.mark.parametrize("start", [0, 20, 45])
+def test_selection_keeps_the_order_of_zeros(start):
+    """Positions before the zeros, among them and after them."""
+    x = np.random.default_rng(start).choice(np.float32([0, -0.0, 0, -0.0, 1, -1]), 65)
+    found = selected(lambda x: jnp.sort(x)[start : start + 15], x)
+    same(found, x[order(x, 0)][start : start + 15])
+
+
+def test_selection_of_typical_programs():
+    x = jnp.asarray(numbers(np.float32, (300, 9)))
+    for function in (
+        lambda x: jnp.median(x, axis=0),
+        lambda x: jax.vmap(jnp.median)(x.T),
+        lambda x: jnp.nanmedian(x, axis=0),
+        lambda x: jnp.quantile(x.ravel(), jnp.nan_to_num(x[0, 0]) * 0 + 0.3, method="lower"),
+    ):
+        same(selected(function, x), jax.jit(function)(x))
+
+
 def test_small_sorts_and_wide_keys_stay():
     x = np.arange(1000, dtype=np.float32)
     rewritten(jnp.sort, x, hits={PACKED: 1}, always=False)
