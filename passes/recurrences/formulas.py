@@ -259,20 +259,27 @@ class _Search:
 
 
 def _scanned(rate: np.ndarray | None, drive: np.ndarray | None, is_backward: bool) -> np.ndarray:
-    """The elements of a recurrence; see `Linear`."""
+    """The elements of a recurrence; see `Linear`.
+
+    After each step, an element combines twice as many elements as before: arithmetic in the field
+    is exact, so their order does not matter.
+    """
     given = [x for x in (rate, drive) if x is not None]
     shape = np.broadcast_shapes(*(x.shape for x in given))
-    done = np.empty(shape, np.uint64)
-    carried = np.full(shape[1:], drive is None, np.uint64)
-    for at in reversed(range(shape[0])) if is_backward else range(shape[0]):
-        if rate is not None and not is_backward:
-            carried = multiply(carried, rate[at])
-        if drive is not None:
-            carried = add(carried, drive[at])
-        done[at] = carried
-        if rate is not None and is_backward:
-            carried = multiply(carried, rate[at])
-    return done
+    order = slice(None, None, -1 if is_backward else 1)
+    done = np.broadcast_to(given[-1], shape)[order].copy()
+    factor = None if rate is None else np.broadcast_to(rate, shape)[order].copy()
+    if factor is not None and is_backward:
+        factor[1:] = factor[:-1].copy()  # the rate of the element after each
+    distance = 1
+    while distance < shape[0]:
+        before = done[:-distance]
+        if factor is not None:
+            before = multiply(factor[distance:], before)
+            factor[distance:] = multiply(factor[distance:], factor[:-distance])
+        done[distance:] = before if drive is None else add(done[distance:], before)
+        distance *= 2
+    return done[order]
 
 
 def _is_reduced(found: np.ndarray, wanted: np.ndarray, sizes: Sequence[int]) -> bool:

@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.values import shape_of
 from . import cpu, roofline
-from .flops import Matrices, known_flops, matrices_of
+from .flops import Matrices, bytes_of, known_flops, matrices_of
 from .rates import IS_OLD, Rates
 
 _DOT_COPY = 5.0  # copying an element in the order of the copy, relative to a transpose
@@ -59,7 +59,7 @@ def _packing(op: hlo.DotGeneralOp, rates: Rates) -> float:
     numbers, shape = hlo.DotDimensionNumbers(op.dot_dimension_numbers), shape_of(op.lhs)
     if len(shape) != 2 or list(numbers.lhs_contracting_dimensions) != [0]:
         return 0.0
-    distance = shape[1] * ir.ShapedType(op.lhs.type).element_type.width // 8
+    distance = bytes_of(op.lhs.type) // max(shape[0], 1)
     if shape[0] * distance <= cpu.FIRST_CACHE:
         return 0.0
     competing = cpu.lines_in_sets(distance)
