@@ -29,7 +29,7 @@ _MOST_TRIALS = 4
 _UNSTATED = (ir.Block, func.CallOp, hlo.WhileOp, hlo.IfOp, hlo.CaseOp, sdy.ManualComputationOp)
 
 
-@module_pass
+@module_pass(needs=(sdy.ShardingConstraintOp,))
 def redundant_constraints(module: ir.Operation) -> None:
     """Remove sharding constraints without which Shardy's propagation splits all values alike.
 

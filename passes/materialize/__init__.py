@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.materialize import materialize as materialized
 from jxc.ir.module import blocks_of
@@ -14,7 +15,7 @@ from jxc.rewrite import PassContext, module_pass
 from .numbers import Numbers
 
 
-@module_pass
+@module_pass(needs=(hlo.WhileOp,))
 def materialize(module: ir.Operation, context: PassContext) -> None:
     """Materialize random numbers that XLA would compute in several kernels. Contract: exact.
 

@@ -12,6 +12,7 @@ The modules, in the order in which they run:
 from __future__ import annotations
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.module import blocks_of
 from jxc.ir.shardings import is_partitioned
@@ -22,7 +23,7 @@ from .loop import Builder
 from .trees import Trees
 
 
-@module_pass
+@module_pass(needs=(hlo.SliceOp,))
 def recurrences(module: ir.Operation, context: PassContext) -> Contract:
     """Replace the trees of `jax.lax.associative_scan` by loops. Contract: reassociates.
 

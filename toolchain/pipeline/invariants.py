@@ -40,6 +40,10 @@ class Invariants:
         effects = frozenset(_effects(module))
         return Invariants(_main(module), effects, dict(module.operation.attributes.items()))
 
+    def with_attributes_of(self, module: ir.Module) -> Invariants:
+        """The same, with the attributes that `module` has now."""
+        return replace(self, module=dict(module.operation.attributes.items()))
+
     def without(self, attributes: frozenset[str]) -> Invariants:
         """The same, except that these attributes of the module may change."""
         kept = {key: value for key, value in self.module.items() if key not in attributes}

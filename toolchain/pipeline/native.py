@@ -58,6 +58,17 @@ def converts(name: str) -> bool:
     return any(part in name for part in _CONVERTS)
 
 
+NEEDS = {"inline{default-pipeline=}": frozenset({"func.call"})}
+"""Elements of pipelines that change only modules with an op of one of these names."""
+
+_ONLY_REMOVE = (*NEEDS, "cse", "symbol-dce", "trivial-dce")
+
+
+def only_removes(element: str) -> bool:
+    """Whether no op in the result of an element of a pipeline has a name that is new there."""
+    return element in _ONLY_REMOVE
+
+
 def is_native(name: str, context: ir.Context) -> bool:
     """Whether MLIR has a pass of this name, also one that is not listed above."""
     return "does not refer to a registered pass" not in _objection(name, context)
@@ -90,10 +101,11 @@ def run_native_step(element: str, module: ir.Module) -> None:
     if "inline" not in element:
         run_native(element, module)
         return
-    for call in _annotated_calls(module):
+    annotated = _annotated_calls(module)
+    for call in annotated:
         call.attributes[_NO_INLINE] = ir.UnitAttr.get(module.context)
     run_native(element, module)
-    for call in _annotated_calls(module):
+    for call in _annotated_calls(module) if annotated else ():
         del call.attributes[_NO_INLINE]
 
 

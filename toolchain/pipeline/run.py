@@ -21,7 +21,7 @@ from ..ir.nesting import make_room
 from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import FailureInstrument, Instrument
 from .invariants import Invariants, ResultShardings, verify_module
-from .native import converts, run_native_step
+from .native import NEEDS, converts, only_removes, run_native_step
 from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
 from .report import PipelineReport, StepReport
 
@@ -71,18 +71,19 @@ def run_pipeline(
     shardings = ResultShardings(None) if is_all_native else ResultShardings.of(module)
     invariants = Invariants.of(module)
     is_changed = False
-    names: frozenset[str] | None = None  # of the ops in the module; None after a change
+    names: frozenset[str] | None = None  # of all ops in the module; None if they are not known
     with _no_collection():
         for index, step in enumerate(pipeline.steps):
             try:
                 is_idle = False
-                if step.python is not None and step.python.rules and not step.options:
+                if _is_conditional(step):
                     names = op_names(module) if names is None else names
-                    is_idle = not any(rule.may_fire(names) for rule in step.python.rules)
+                    is_idle = not _may_act(step, names)
                 done = _run_step(step, module, context, instruments, is_idle=is_idle)
-                is_of_rules = step.python is not None and step.python.is_of_rules
-                may_differ = not is_of_rules or any(count.hits for count in done.rules)
-                names = None if may_differ else names
+                may_differ = not is_idle
+                if step.python is not None and step.python.is_of_rules:
+                    may_differ = any(count.hits for count in done.rules)
+                names = names if not may_differ or only_removes(str(step)) else None
                 is_changed |= may_differ and step.python is not None
                 is_due = (verify_each and may_differ) or index == len(pipeline.steps) - 1
                 invariants = _checked(step, module, invariants, name, is_due=is_due)
@@ -129,7 +130,23 @@ def _checked(
     if is_due or changes or adds_results:
         verify_module(module, name)
         invariants.without(changes).check(module, may_add_results=adds_results)
-    return Invariants.of(module) if changes or adds_results else invariants
+    if adds_results:
+        return Invariants.of(module)
+    return invariants.with_attributes_of(module) if changes else invariants
+
+
+def _is_conditional(step: PipelineStep) -> bool:
+    """Whether a step changes only modules with certain ops."""
+    if step.python is None:
+        return str(step) in NEEDS
+    return bool(step.python.needs or (step.python.rules and not step.options))
+
+
+def _may_act(step: PipelineStep, names: frozenset[str]) -> bool:
+    """Whether a conditional step may change a module whose ops have these names."""
+    if step.python is None:
+        return not NEEDS[str(step)].isdisjoint(names)
+    return step.python.may_fire(names)
 
 
 def _run_step(
@@ -144,8 +161,8 @@ def _run_step(
         instrument.before(step, module)
     start = perf_counter()
     counts: Sequence[RuleCount] | Contract | None = None
-    if is_idle and step.python is not None:
-        counts = [RuleCount(rule.name) for rule in step.python.rules]
+    if is_idle:
+        counts = () if step.python is None else step.python.untried
     elif step.python is None:
         run_native_step(str(step.element), module)
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -67,6 +68,7 @@ class Pass:
         changes: the attributes of the module that it may change; other passes must not.
         adds_results: for a pass that may add results to @main, "module:function": the function
             that compiles the program and interprets the added results.
+        needs: the names of the ops of which the module must hold one; empty for any module.
         source: the function that `@module_pass` was given; None for a pass made of rules. Two
             passes are equal if they come from the same function or the same rules.
     """
@@ -78,15 +80,37 @@ class Pass:
     rules: tuple[Rule, ...] = ()
     changes: frozenset[str] = frozenset()
     adds_results: str = ""
+    needs: frozenset[str] = frozenset()
     source: Callable[..., Contract | None] | None = None
 
-    @property
+    @cached_property
     def is_of_rules(self) -> bool:
         """Whether it only rewrites the ops that its rules name.
 
         A pass that is a plain function, and replacements, may rewrite any op.
         """
         return bool(self.rules) and all(rule.roots for rule in self.rules)
+
+    @cached_property
+    def untried(self) -> tuple[RuleCount, ...]:
+        """The counts of its rules in a run that tries none of them."""
+        return tuple(RuleCount(rule.name) for rule in self.rules)
+
+    @cached_property
+    def _by_root(self) -> dict[str, list[Rule]]:
+        """The rules by the names of their roots; those that have none are listed under ""."""
+        found: dict[str, list[Rule]] = {}
+        for each in self.rules:
+            for root in each.roots or ("",):
+                found.setdefault(root, []).append(each)
+        return found
+
+    def may_fire(self, names: Collection[str]) -> bool:
+        """Whether it may change a module whose ops have these names."""
+        if not self.rules:
+            return not self.needs or not self.needs.isdisjoint(names)
+        by_root = self._by_root
+        return any(rule.may_fire(names) for name in ("", *names) for rule in by_root.get(name, ()))
 
     def __repr__(self) -> str:
         made_of = f", {len(self.rules)} rules" if self.rules else ""
@@ -99,7 +123,7 @@ def module_pass(function: Callable[..., Contract | None]) -> Pass: ...
 
 @overload
 def module_pass(
-    *, changes: Sequence[str] = (), adds_results: str = ""
+    *, changes: Sequence[str] = (), adds_results: str = "", needs: Sequence[type] = ()
 ) -> Callable[[Callable[..., Contract | None]], Pass]: ...
 
 
@@ -108,6 +132,7 @@ def module_pass(
     *,
     changes: Sequence[str] = (),
     adds_results: str = "",
+    needs: Sequence[type] = (),
 ) -> Pass | Callable[[Callable[..., Contract | None]], Pass]:
     """Turn a function on a module's operation into a `Pass`.
 
@@ -130,17 +155,22 @@ def module_pass(
         adds_results: for a pass that adds results to @main, the function that interprets them, as
             "module:function" (`jxc.backend.extra_results.Reader`). Only `compile()` of jxc runs
             such a program: JAX fixes the number of results when it traces.
+        needs: op classes: the pass does nothing in modules without an op of one of them, and is
+            skipped. For speed.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a pass.
     """
     if function is None:
-        return lambda each: _pass_of(each, frozenset(changes), adds_results)
-    return _pass_of(function, frozenset(changes), adds_results)
+        return lambda each: _pass_of(each, frozenset(changes), adds_results, needs)
+    return _pass_of(function, frozenset(changes), adds_results, needs)
 
 
 def _pass_of(
-    function: Callable[..., Contract | None], changes: frozenset[str], adds_results: str
+    function: Callable[..., Contract | None],
+    changes: frozenset[str],
+    adds_results: str,
+    needs: Sequence[type],
 ) -> Pass:
     where = f"pass {function.__name__!r}"
     expected = "(module) or (module, context), then options after a *: keyword-only, with defaults"
@@ -160,6 +190,7 @@ def _pass_of(
         function=call,
         changes=changes,
         adds_results=adds_results,
+        needs=frozenset(getattr(kind, "OPERATION_NAME", "") for kind in needs),
         source=function,
     )
 

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from ..ir import has_regions
 from ..ir.values import SPLATS, splat_of
-from .rule import Rule
+from .rule import Rule, RuleCount
 
 _GENERIC = (ir.OpView, ir.Operation)  # ops whose dialect has no Python classes
 
@@ -22,6 +22,7 @@ class RulesByOp:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
+        self.untried = {each.name: RuleCount(each.name) for each in rules}
         self._by_name: dict[str, list[Rule]] = {}
         for each in rules:
             for root in each.roots:

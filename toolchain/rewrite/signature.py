@@ -59,8 +59,10 @@ def _around(op: ir.OpView, ignored: Collection[ir.OpView]) -> dict[ir.OpView, No
     pending = list(op.results)
     for value in pending:
         for use in value.uses:
+            if len(found) > _USERS:
+                break
             user = use.owner
-            if user in found or user in ignored or len(found) > _USERS:
+            if user in found or user in ignored:
                 continue
             if user.operation.block == block and is_fusible(user):
                 found[user] = None

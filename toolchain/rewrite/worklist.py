@@ -88,7 +88,7 @@ class Worklist:
         max_num_rewrites: int,
         guard: Guard | None = None,
     ) -> None:
-        self.counts = {rule.name: RuleCount(rule.name) for rule in rules.rules}
+        self.counts = dict(rules.untried)  # shared with other runs until a rule is tried
         self._module = module
         self._context = context
         self._rules = rules
@@ -258,10 +258,17 @@ class Worklist:
     def _discard(self, made: _Proposal | None) -> None:
         """Erase what a rule built, if it built anything."""
         left = [] if made is None else [*made.effects, *made.built]
-        while unused := [each for each in left if not any(map(is_used, each[0].results))]:
-            for handle in unused:
-                self._live.erase(handle)
-            left = [each for each in left if self._live.has(each)]
+        before = len(left) + 1
+        while len(left) < before:  # users come first, so one round erases almost all
+            before = len(left)
+            left = [each for each in left if self._live.has(each) and not self._erased(each)]
+
+    def _erased(self, handle: Handle) -> bool:
+        """Erase an op if it is unused; return whether it was."""
+        if any(map(is_used, handle[0].results)):
+            return False
+        self._live.erase(handle)
+        return True
 
     def _is_carried_out(self, rule: Rule, op: ir.OpView) -> bool:
         """Whether the observer allows a rewrite. It is not called for ops near an annotation."""
@@ -279,6 +286,8 @@ class Worklist:
 
     def _try(self, rule: Rule, op: ir.OpView) -> list[ir.Value] | None:
         tally = self.counts[rule.name]
+        if not tally.tries:
+            tally = self.counts[rule.name] = RuleCount(rule.name)
         tally.tries += 1
         start = perf_counter()
         try:
