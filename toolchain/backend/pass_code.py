@@ -106,7 +106,9 @@ def _key(value: Any, open_: tuple[int, ...] = ()) -> str:
     if isinstance(value, dict):
         return _key([tuple(each) for each in value.items()], open_)
     if isinstance(value, Pass):
-        return f"pass {value.name} {sorted(value.needs)} " + _key(value.rules or value.source, open_)
+        return f"pass {value.name} {sorted(value.needs)} " + _key(
+            value.rules or value.source, open_
+        )
     if isinstance(value, Rule):
         parts = (value.function, value.producer, value.parts)
         return f"rule {value.terms} {value.roots} " + _key(parts, open_)

@@ -340,12 +340,12 @@ def relative_distance(shape: Sequence[int], order: Sequence[int], width: float) 
     distance = int(prod(shape[order[-1] + 1 :]) * width)
     if distance < LINE:
         return 0.0
-    if shape[order[-1]] <= 16:  # the prefetcher follows so many rows
-        return 0.25
     rows = prod(shape[dim] for dim in order[order.index(max(order)) + 1 :])
     lines = rows * lines_apart(distance)
-    # Far apart, neither the prefetcher nor the TLB helps.
+    # Far apart, neither the prefetcher nor the TLB helps, unless few rows are read in turn.
     farthest = (max(distance, PAGE // 16) / PAGE) ** 0.83
+    if shape[order[-1]] <= 16:
+        farthest = min(farthest, 0.25)
     return float(min((lines / (1024 * lines_apart(PAGE))) ** 0.7, farthest))
 
 
