@@ -244,13 +244,21 @@ class _Convolution(NamedTuple):
         dims, found = self.dims, []
         if self.groups > 1 or not self.is_of_library:
             return []
-        if dims.input_feature_dimension < last:
-            found.append(prod(shape_of(self.op.lhs)))
-        if dims.output_feature_dimension < last:
-            found.append(prod(shape_of(self.op.result)))
-        if dims.kernel_input_feature_dimension > dims.kernel_output_feature_dimension:
-            found.append(prod(shape_of(self.op.rhs)))
+        image, result, kernel = map(shape_of, (self.op.lhs, self.op.result, self.op.rhs))
+        if dims.input_feature_dimension < last and _moves(image, dims.input_feature_dimension):
+            found.append(prod(image))
+        if dims.output_feature_dimension < last and _moves(result, dims.output_feature_dimension):
+            found.append(prod(result))
+        if dims.kernel_input_feature_dimension > dims.kernel_output_feature_dimension and (
+            sum(size > 1 for size in kernel) > 1
+        ):
+            found.append(prod(kernel))
         return found
+
+
+def _moves(shape: Sequence[int], dim: int) -> bool:
+    """Whether elements move if a dimension becomes the last."""
+    return shape[dim] > 1 and prod(shape[dim + 1 :]) > 1
 
 
 def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:

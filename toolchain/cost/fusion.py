@@ -114,8 +114,6 @@ class _Graph:
     ) -> None:
         self._of: dict[ir.Value, Node] = {}
         self._stored: dict[ir.Value, bool] = {}
-        self._root: dict[ir.Value, ir.Value | None] = {}
-        self._use: dict[ir.Value, int] = {}
         members: dict[ir.Value, Node] = {}
         for op in ops:
             node = nodes.get(op)
@@ -123,24 +121,28 @@ class _Graph:
                 if not len(op.results):
                     continue
                 nodes[op] = node = node_of(op)
-            if not renamed.keys().isdisjoint(node.operands):
+            if renamed and not renamed.keys().isdisjoint(node.operands):
                 operands = tuple([renamed.get(value, value) for value in node.operands])
                 node = replace(node, operands=operands)
             members.update(dict.fromkeys(node.results, node))
         self._outputs = {renamed.get(value, value) for value in outputs}
         self.order = self._sorted(members)
         self._number = {node.key: number for number, node in enumerate(self.order)}
-        self._users: dict[ir.Value, list[Node]] = {}
-        for node in self.order:
+        # By the number of a node: the kernel that computes it, and how that uses it.
+        self._root: list[int | None] = [None] * len(self.order)
+        self._use = [_EACH] * len(self.order)
+        self._users: dict[ir.Value, list[int]] = {}
+        for number, node in enumerate(self.order):
             for value in node.operands:
-                self._users.setdefault(value, []).append(node)
+                self._users.setdefault(value, []).append(number)
         self._kind = kind
         self._in_library = set[ir.Value]() if kind == "tpu" else self._around_reductions()
-        for node in reversed(self.order):
+        for number in reversed(range(len(self.order))):
+            node = self.order[number]
             users = [user for value in node.results for user in self._users.get(value, ())]
             stored = self._is_stored(node, users)
-            self._root[node.key] = node.key if stored else self._root_of_all(users)
-            self._use[node.key] = _EACH if stored else self._use_by(node, users)
+            self._root[number] = number if stored else self._root_of_all(users)
+            self._use[number] = _EACH if stored else self._use_by(node, users)
             for value in node.results:
                 self._stored[value] = stored
 
@@ -179,7 +181,7 @@ class _Graph:
             inside.add(key)
             near = [self._of[v] for v in node.operands if v in self._of]
             if node.name != "reduce" or is_over_last(node):
-                near += [user for v in node.results for user in self._users.get(v, ())]
+                near += [self.order[user] for v in node.results for user in self._users.get(v, ())]
             pending += [each for each in near if self._is_of_library(each)]
         return inside
 
@@ -217,14 +219,14 @@ class _Graph:
             return False
         return elements_of_value(divisor.operands[0]) < LEAST_OF_LIBRARY
 
-    def _is_stored(self, node: Node, users: Sequence[Node]) -> bool:
+    def _is_stored(self, node: Node, users: Sequence[int]) -> bool:
         """Whether the results of `node` are in memory: whether it does not join all its users."""
         if self._is_free(node):
             return False
         is_fused = node.name in _FUSED_BY[self._kind]
         if not is_fused or any(value in self._outputs for value in node.results):
             return True
-        if not all(self._takes(user, node) for user in users):
+        if not all(self._takes(self.order[user], node) for user in users):
             return True
         if node.key in self._in_library:
             if self._joins(node, users):
@@ -242,27 +244,27 @@ class _Graph:
         owner = self._of.get(node.operands[0])
         return owner is not None and owner.elements == 1 and self._is_free(owner)
 
-    def _joins(self, node: Node, users: Sequence[Node]) -> bool:
+    def _joins(self, node: Node, users: Sequence[int]) -> bool:
         """Whether an op of the library is in one kernel with all of its users."""
         root = self._root_of_all(users)
-        if root is not None and (self._kind == "cpu" or root in self._in_library):
+        if root is not None and (self._kind == "cpu" or self.order[root].key in self._in_library):
             return True
         return node.name in VIEWS and not any(value in self._of for value in node.operands)
 
-    def _use_by(self, node: Node, users: Sequence[Node]) -> int:
+    def _use_by(self, node: Node, users: Sequence[int]) -> int:
         """How the kernel of `users` uses the elements of `node`, which they read."""
-        uses = [max(_use_of(user, node), self._use[user.key]) for user in users]
+        uses = [max(_use_of(self.order[user], node), self._use[user]) for user in users]
         return _AGAIN if len(uses) > 1 and any(uses) else max(uses, default=_EACH)
 
-    def _root_of_all(self, nodes: Sequence[Node]) -> ir.Value | None:
+    def _root_of_all(self, nodes: Sequence[int]) -> int | None:
         """The root of the one kernel that computes all of these ops; None if several do."""
-        roots = {self._root[node.key] for node in nodes}
+        roots = {self._root[node] for node in nodes}
         return roots.pop() if len(roots) == 1 else None
 
     def _takes(self, user: Node, node: Node) -> bool:
         """Whether `user` may be in one kernel with `node`, whose result it reads."""
-        is_mixed = (user.key in self._in_library) != (node.key in self._in_library)
-        if is_mixed and self._kind == "cpu":
+        inside = self._in_library
+        if inside and self._kind == "cpu" and (user.key in inside) != (node.key in inside):
             return False
         if user.name not in _FUSED_BY[self._kind] or user.name in _WITH_EPILOGUE:
             return False
@@ -304,7 +306,7 @@ class _Graph:
     def _is_layout(self, node: Node) -> bool:
         """Whether a transpose before or after a product only sets the layout of that operand."""
         owner = self._of.get(node.operands[0])
-        users = self._users.get(node.key, ())
+        users = [self.order[user] for user in self._users.get(node.key, ())]
         if owner is not None and owner.name == "dot_general":
             return self._kind == "gpu" or len(node.op.permutation) > 2
         return bool(users) and all(user.name == "dot_general" for user in users)

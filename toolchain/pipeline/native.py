@@ -125,8 +125,8 @@ def run_native(element: str, module: ir.Module) -> None:
     """
     register_native_passes()
     register_inliner(module.context)
-    passmanager.PassManager.parse(f"builtin.module({element})", module.context).run(
-        module.operation
-    )
+    manager = passmanager.PassManager.parse(f"builtin.module({element})", module.context)
+    manager.enable_verifier(not only_removes(element))  # MLIR's own keep a module valid
+    manager.run(module.operation)
     if "inline" in element:
         restore_name_stacks(module)
