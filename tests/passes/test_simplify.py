@@ -99,3 +99,12 @@ def test_slices_of_many_updates_converge() -> None:
 
     text = jxc.lower(function, "f32[17,21]").opt("inline,symbol-dce,cse,simplify").as_text()
     assert text.count("stablehlo.slice %arg0 ") == text.count("stablehlo.slice ") > 0
+
+
+def test_programs_of_many_constants_converge() -> None:
+    lines = [f"%{i + 1} = stablehlo.add %{i}, %0 : tensor<f32>" for i in range(1040)]
+    constant = "%0 = stablehlo.constant dense<1.0> : tensor<f32>"
+    body = "\n".join([constant, *lines, "return %1040 : tensor<f32>"])
+    module = read_module(f"func.func @main() -> tensor<f32> {{\n{body}\n}}", make_context())
+    _run(module, "simplify")
+    assert count_ops(module) == 1

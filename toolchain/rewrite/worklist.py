@@ -99,6 +99,7 @@ class Worklist:
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_LAST_REWRITES)
         self._rewrites = 0
+        self._listed = 0  # how many ops the blocks had when they were visited
         self._live = LiveOps()
         self._again: OrderedDict[tuple[int, int], Handle] = OrderedDict()
         self._declined: list[Handle] = []
@@ -139,8 +140,12 @@ class Worklist:
 
     @cached_property
     def _budget(self) -> int:
-        """The most rewrites. Cached, because ops that rewrites add must not raise it."""
-        return max(_LEAST_BUDGET, REWRITES_PER_OP * sum(1 for _ in walk(self._module)))
+        """The most rewrites, by the ops before them or now, whichever are more.
+
+        Cached, because ops that rewrites add must not raise it.
+        """
+        ops = max(self._listed, sum(1 for _ in walk(self._module)))
+        return max(_LEAST_BUDGET, REWRITES_PER_OP * ops)
 
     def _is_over_budget(self) -> bool:
         return self._rewrites >= _LEAST_BUDGET and self._rewrites >= self._budget
@@ -153,6 +158,7 @@ class Worklist:
             for block in region.blocks:
                 ops = list(block.operations)
                 self._live.add(ops)
+                self._listed += len(ops)
                 for handle in [self._live.handle(each) for each in self._rules.among(ops)]:
                     self._visit_from(handle)
 
