@@ -106,7 +106,7 @@ def bytes_of(kind: ir.Type) -> int:
     """The size of a tensor, packed: booleans take a byte, i4 half of one; 0 if it is not known."""
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 0
-    return math.ceil(math.prod(kind.shape) * _bits(kind.element_type) / 8)
+    return math.ceil(elements_of(kind) * _bits(kind.element_type) / 8)
 
 
 def _bits(element: ir.Type) -> int:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from math import isnan, nan, prod
+from math import isnan, nan
 from typing import ClassVar, NamedTuple
 
 from jaxlib.mlir import ir
 
 from ..ir.bounds import trip_count
 from .device import Device
-from .flops import bytes_of
+from .flops import bytes_of, elements_of
 from .fusion import kernels_of
 from .node import FusedKernel, Node
 from .rates import Rates
@@ -167,7 +167,7 @@ def width_of(value: ir.Value) -> float:
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 4.0
-    return bytes_of(kind) / max(prod(kind.shape), 1)
+    return bytes_of(kind) / max(elements_of(kind), 1)
 
 
 def _is_static(node: Node) -> bool:
