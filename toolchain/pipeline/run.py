@@ -81,7 +81,7 @@ def run_pipeline(
                     is_idle = not _may_act(step, names)
                 done = _run_step(step, module, context, instruments, is_idle=is_idle)
                 may_differ = not is_idle
-                if step.python is not None and step.python.is_of_rules:
+                if may_differ and step.python is not None and step.python.is_of_rules:
                     may_differ = any(count.hits for count in done.rules)
                 names = names if not may_differ or only_removes(str(step)) else None
                 is_changed |= may_differ and step.python is not None
