@@ -158,3 +158,12 @@ def test_few_and_large_matrices_are_left_to_lapack():
     for x in (_definite(3), _definite(64, size=9)):
         lowered = jxc.lower(jnp.linalg.cholesky, x)
         assert not lowered.opt("inline{default-pipeline=},cse,small-matrices").report.hits
+
+
+@pytest.mark.parametrize(("count", "pays"), [(200, False), (5000, True)])
+def test_triangular_systems_of_8_equations_are_left_to_lapack_if_few(count, pays):
+    def solve(a, b):
+        return lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+    lowered = jxc.lower(solve, f"f32[{count},8,8]", f"f32[{count},8,2]")
+    assert bool(lowered.opt("small-matrices").report.hits) == pays

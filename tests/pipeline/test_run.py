@@ -6,6 +6,7 @@ import tempfile
 
 import pytest
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 import jxc
 from jxc.errors import JxcError, UsageError
@@ -148,6 +149,18 @@ def test_pass_of_rules_is_skipped_in_a_module_without_their_ops(monkeypatch):
     assert not ran and {count.tries for count in report.steps[0].rules} == {0}
     with pytest.raises(UsageError, match="has no rule 'nothing'"):
         run_pipeline(module, make_pipeline("convolution{disable-patterns=nothing}"), PassContext())
+
+
+def test_pass_is_skipped_in_a_module_without_the_ops_that_it_needs(module):
+    seen = []
+
+    @module_pass(needs=(hlo.SortOp,))
+    def sorts(module: ir.Operation) -> None:
+        """Do nothing."""
+        seen.append(module)
+
+    run_pipeline(module, make_pipeline(sorts), PassContext())
+    assert not seen
 
 
 @pytest.mark.parametrize(
