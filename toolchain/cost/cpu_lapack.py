@@ -49,10 +49,9 @@ def _of_one(name: str, size: int, systems: int, rates: Rates) -> float:
     is_solve = "trsm" in name
     rate = cpu.TRIANGULAR_SOLVE if is_solve else cpu.CHOLESKY
     rows = size / 4
+    small = rates[rate] * max(1.0, rows**2)
     if is_solve:  # half the time of a small system is spent on the call
-        small = rates[rate] * (0.45 + 0.5 * rows + 0.05 * rows**2) * systems**0.25
-    else:
-        small = rates[rate] * max(1.0, rows**2)
+        small = rates[rate] * (0.45 + 0.5 * rows + 0.05 * rows**2) * float(systems) ** 0.25
     if not is_solve and "potrf" not in name:
         return small
     # Multiply-adds for each element of the triangle.
