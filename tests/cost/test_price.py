@@ -159,6 +159,12 @@ def test_products_that_sum_columns_take_longer_if_these_compete_for_the_cache():
     assert by_columns > 1.5 * _transposed(of_columns, (512, 1000), (512, 64))
 
 
+def test_products_of_complex_matrices_have_a_price():
+    x, y = np.ones((300, 200), np.complex64), np.ones((300, 100), np.complex64)
+    lowered = jxc.lower(lambda x, y: x.T @ y, x, y).opt("O2")
+    np.testing.assert_allclose(lowered.compile()(x, y), x.T @ y)
+
+
 def test_time_of_pricing_loops_is_linear_in_a_chain_of_values_that_are_read_twice():
     def chain(x):
         h = x.astype(jnp.int32).sum(0)
