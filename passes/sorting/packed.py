@@ -16,6 +16,7 @@ from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
 from .keys import axis_of, sorts_by_first
+from .selection import is_selected
 from .top_k import take_along_axis, takes_all_of
 
 _LARGEST_AXIS = 1 << 31
@@ -36,6 +37,8 @@ def sort_to_packed_sort(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Val
     if not any(map(is_used, op.results)):
         return None  # `slice_of_sort_to_top_k` replaces all its slices
     if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op, context.rates):
+        return None
+    if is_selected(op, context):
         return None
     done = _PackedSort(op.inputs[0], dim)
     return [

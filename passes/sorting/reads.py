@@ -11,10 +11,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import sequence_of
-from jxc.ir.module import is_removable
-from jxc.ir.values import element_type, is_before, is_integer, shape_of, static_shape
-
-_MOST_MOVED = 64  # ops of which a copy computes positions
+from jxc.ir.values import element_type, is_integer, shape_of, static_shape
 
 
 @dataclass(frozen=True)
@@ -34,14 +31,16 @@ class Read:
     rows: Sequence[int] = ()
     count: int = 0
 
-    def positions(self, indices: ir.Value, size: int, rows: Sequence[int]) -> list[ir.Value]:
+    def positions(self, size: int, rows: Sequence[int]) -> list[ir.Value]:
         """The other positions: `count` values of i32 of the shape `rows`.
 
         Args:
-            indices: `self.indices`, or a copy of it.
             size: of the axis.
             rows: the extents of the other dimensions.
         """
+        indices = self.indices
+        if indices is None:
+            return []
         element, shape = element_type(indices), shape_of(indices)
         last, zero = build.scalar(size - 1, element), build.scalar(0, element)
         clamped = build.convert(hlo.clamp(zero, indices, last), ir.IntegerType.get_signless(32))
@@ -78,7 +77,7 @@ def _of_gather(op: hlo.GatherOp, dim: int) -> Read | None:
     starts, batch = list(numbers.start_index_map), list(numbers.operand_batching_dims)
     shape, sizes = shape_of(op.operand), list(op.slice_sizes)
     others = [each for each in range(len(shape)) if each != dim]
-    if sizes[dim] != 1:
+    if sizes[dim] != 1 or numbers.index_vector_dim != len(shape_of(op.start_indices)) - 1:
         return None
     if starts == [dim] and batch in ([], others):
         return _of_indices(op.start_indices, list(numbers.start_indices_batching_dims))
@@ -112,51 +111,3 @@ def _columns(indices: ir.Value) -> list[ir.Value]:
             if along.value == last and all(shape_of(part)[last] == 1 for part in parts):
                 return list(parts)
     return []
-
-
-class Hoisted:
-    """Copies of the ops that compute values, before a position in their block.
-
-    Args:
-        position: the op before which the values are used.
-    """
-
-    def __init__(self, position: ir.OpView) -> None:
-        self._position = position
-        self._copies: dict[ir.Value, ir.Value] = {}
-
-    def can_copy(self, values: Sequence[ir.Value]) -> bool:
-        """Whether the values need few ops between `position` and their uses, without regions.
-
-        They need no result of `position`.
-        """
-        seen: set[ir.Value] = set()
-        pending = list(values)
-        while pending:
-            owner = pending.pop().owner
-            if self._is_available(owner) or owner.results[0] in seen:
-                continue
-            if not is_before(self._position, owner) or not is_removable(owner):
-                return False
-            seen.add(owner.results[0])
-            pending += owner.operands
-        return len(seen) <= _MOST_MOVED
-
-    def _is_available(self, owner: ir.OpView | ir.Block) -> bool:
-        if isinstance(owner, ir.Block) or is_before(owner, self._position):
-            return True
-        is_outside: bool = owner.operation.block != self._position.operation.block
-        return is_outside
-
-    def copy(self, value: ir.Value) -> ir.Value:
-        """The value, computed at the current insertion point if it is not available there."""
-        owner = value.owner
-        if self._is_available(owner):
-            return value
-        if value not in self._copies:
-            operands = [self.copy(each) for each in owner.operands]
-            made = owner.operation.clone()
-            for number, operand in enumerate(operands):
-                made.operands[number] = operand
-            self._copies.update(zip(owner.results, made.results, strict=True))
-        return self._copies[value]

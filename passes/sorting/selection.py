@@ -9,8 +9,7 @@ Zeros of either sign have one key, and keep the order of the operand. If a selec
 and the operand has a -0.0, another bisection over positions finds that zero. Otherwise that loop
 has no iterations.
 
-The elements are put at their positions of an array like the sorted one, whose other elements are
-wrong. Only those that are read are computed.
+The elements are put at their positions of an array like the sorted one, of which they are read.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.cost.cpu import ROW_SUM, SUMMED, bisection_ns, sort_ns
 from jxc.cost.rates import Rates
 from jxc.ir import build
-from jxc.ir.values import element_type, is_before, is_float, is_unsigned, is_used, shape_of, users
+from jxc.ir.values import element_type, is_float, is_unsigned, is_used, shape_of, users
 from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
 from .keys import axis_of, key_width, sorts_by_first
-from .reads import Hoisted, Read, read_of
+from .reads import Read, read_of
 from .top_k import takes_all_of
 
 _LARGEST_AXIS = 1 << 29
@@ -39,46 +38,50 @@ _BEHIND = (1 << 31) - 1
 """A position that is behind those of all zeros."""
 
 
-@rule(exact, targets=("cpu",), priced=True)
-def sort_to_selection(op: hlo.SortOp, context: PassContext) -> Sequence[ir.Value] | None:
+@rule(exact, targets=("cpu",), producer=hlo.SortOp, by_rates=True)
+def sort_to_selection(
+    op: hlo.SliceOp | hlo.DynamicSliceOp | hlo.GatherOp, context: PassContext
+) -> ir.Value | None:
     """sort(x)[k] -> the greatest key that at most k keys of x are less than, for few k.
 
     For slices, dynamic slices and gathers of single elements of a row. All uses of the sort must be
-    such, of the operand by which it sorts, which has 32 bits or less.
+    such, of the operand by which it sorts, which has 32 bits or less, and in the block of the sort.
     """
+    sort = op.operands[0].owner
+    if not isinstance(sort, hlo.SortOp) or not is_selected(sort, context):
+        return None
+    key, dim = sort.inputs[0], axis_of(sort)
+    read = read_of(op, dim)
+    assert read is not None
+    found = _Selection(key, dim, read, context.rates).result()
+    copy = op.operation.clone()
+    copy.operands[0] = found
+    return copy.results[0]
+
+
+def is_selected(op: hlo.SortOp, context: PassContext) -> bool:
+    """Whether all elements that are read of a sort are found faster than by a packed sort."""
     used = [number for number, result in enumerate(op.results) if is_used(result)]
     if not used or not sorts_by_first(op) or any(op.inputs[n] != op.inputs[0] for n in used):
-        return None
+        return False
     key, dim = op.inputs[0], axis_of(op)
     if shape_of(key)[dim] > _LARGEST_AXIS or context.parts(key, dim) > 1:
-        return None
-    readers = [user for number in used for user in users(op.results[number])]
-    found = [read_of(reader, dim) for reader in readers]
-    reads = [read for read in found if read is not None]
-    if len(reads) < len(readers) or takes_all_of(op, context.rates):
-        return None
-    selection = _Selection(key, dim, reads, context.rates)
-    elements, bits = prod(shape_of(key)), key_width(key) or 0
-    rows = elements // selection.size
-    least = sort_ns(context.rates, rows, selection.size, operands=1, is_plain=True)
-    needed = bisection_ns(context.rates, elements, selection.passes(bits))
-    if not needed or needed > least:
-        return None
-    place = _first(readers) if selection.indices else op
-    hoisted = None if place is None else Hoisted(place)
-    if hoisted is None or not hoisted.can_copy(selection.indices):
-        return None
-    with ir.InsertionPoint(place):
-        result = selection.result(hoisted)
-    return [result if number in used else each for number, each in enumerate(op.inputs)]
-
-
-def _first(ops: Sequence[ir.OpView]) -> ir.OpView | None:
-    """The op before all others; None if they are in several blocks."""
-    first = ops[0]
-    for op in ops:
-        first = op if is_before(op, first) else first
-    return first if all(op == first or is_before(first, op) for op in ops) else None
+        return False
+    passes = 0
+    for result in op.results:
+        for user in users(result):
+            is_one = result == user.operands[0] and list(user.operands).count(result) == 1
+            read = (
+                read_of(user, dim)
+                if is_one and user.operation.block == op.operation.block
+                else None
+            )
+            if read is None:
+                return False
+            passes += _Selection(key, dim, read, context.rates).passes
+    rates, elements, size = context.rates, prod(shape_of(key)), shape_of(key)[dim]
+    packed = sort_ns(rates, elements // size, size, operands=1, is_plain=True)
+    return 0 < bisection_ns(rates, elements, passes) <= packed and not takes_all_of(op, rates)
 
 
 class _Selection:
@@ -87,32 +90,30 @@ class _Selection:
     Args:
         operand: what is sorted.
         dim: the axis.
-        reads: the positions.
+        read: the positions.
         rates: of the device.
+
+    Attributes:
+        passes: how often the keys are counted.
     """
 
-    def __init__(self, operand: ir.Value, dim: int, reads: Sequence[Read], rates: Rates) -> None:
-        self._operand, self._dim, self._reads = operand, dim, reads
+    def __init__(self, operand: ir.Value, dim: int, read: Read, rates: Rates) -> None:
+        self._operand, self._dim, self._read = operand, dim, read
         self._shape = shape_of(operand)
         self._others = [each for each in range(len(self._shape)) if each != dim]
         self._rows = [self._shape[each] for each in self._others]
-        self._fixed = sorted({rank for read in reads for rank in read.fixed})
-        self._leading = [rank for rank in self._fixed if rank - 1 not in self._fixed]
-        self._following = [rank for rank in self._fixed if rank - 1 in self._fixed]
-        self.size = self._shape[dim]
+        self._size = size = self._shape[dim]
+        self._leading = [rank for rank in read.fixed if rank - 1 not in read.fixed]
+        self._following = [rank for rank in read.fixed if rank - 1 in read.fixed]
         # XLA's library adds rows of floats faster, once it has started with a row.
-        is_long = dim == len(self._shape) - 1 and self.size * rates[SUMMED] > 2 * rates[ROW_SUM]
-        self._counter = ir.F32Type.get() if is_long and self.size <= _EXACT else _i32()
-        self.loops = len(self._leading) + sum(read.count for read in reads)
-        self.indices = [read.indices for read in reads if read.indices is not None]
+        is_long = dim == len(self._shape) - 1 and size * rates[SUMMED] > 2 * rates[ROW_SUM]
+        self._counter = ir.F32Type.get() if is_long and size <= _EXACT else _i32()
+        self._loops = len(self._leading) + read.count
+        self.passes = self._loops * (key_width(operand) or 0) + len(self._following)
 
-    def passes(self, bits: int) -> int:
-        """How often the keys are counted, if they have so many bits."""
-        return self.loops * bits + len(self._following)
-
-    def result(self, hoisted: Hoisted) -> ir.Value:
+    def result(self) -> ir.Value:
         """An array of the type of the operand, with the elements at these positions."""
-        ranks = self._ranks(hoisted)
+        ranks = self._ranks()
         key = keys.key(self._operand)
         found = self._keys(key, ranks)
         if is_float(self._operand):
@@ -126,12 +127,10 @@ class _Selection:
             result = hlo.select(is_there, self._wide(each), result)
         return result
 
-    def _ranks(self, hoisted: Hoisted) -> list[ir.Value]:
+    def _ranks(self) -> list[ir.Value]:
         """The positions in each row, those at `_following` last."""
         ranks = [self._constant(rank, _i32()) for rank in self._leading]
-        for read in self._reads:
-            if read.indices is not None:
-                ranks += read.positions(hoisted.copy(read.indices), self.size, self._rows)
+        ranks += self._read.positions(self._size, self._rows)
         return ranks + [self._constant(rank, _i32()) for rank in self._following]
 
     def _keys(self, key: ir.Value, ranks: Sequence[ir.Value]) -> list[ir.Value]:
@@ -141,7 +140,7 @@ class _Selection:
         # A loop for each: XLA computes several counts in one kernel more slowly.
         found = [
             self._bisected(key, [rank], least, step, top.bit_length())[0]
-            for rank in ranks[: self.loops]
+            for rank in ranks[: self._loops]
         ]
 
         def following(before: ir.Value, rank: int) -> ir.Value:
@@ -205,7 +204,9 @@ class _Selection:
         zero = self._constant(0, element_type(key))
         are_zero = [build.compare("EQ", each, zero) for each in found]
         is_minus = keys.is_minus_zero(self._operand)
-        is_needed = hlo.and_(_any(is_minus), _any(reduce(hlo.or_, are_zero)))
+        # Those that follow a loop's need none: the first zero of a row is the least position.
+        looped = reduce(hlo.or_, are_zero[: self._loops])
+        is_needed = hlo.and_(_any(is_minus), _any(looped))
         # The zeros in the order of their positions, which count from 1, with the sign below.
         position = hlo.iota(ir.RankedTensorType.get(self._shape, _i32()), self._dim)
         one = build.splat(1, position.type)
@@ -214,10 +215,10 @@ class _Selection:
             hlo.or_(hlo.shift_left(hlo.add(position, one), one), build.convert(is_minus, _i32())),
             build.splat(_BEHIND, position.type),
         )
-        bits = (2 * self.size + 1).bit_length()
+        bits = (2 * self._size + 1).bit_length()
         iterations = hlo.select(is_needed, build.scalar(bits, _i32()), build.scalar(0, _i32()))
         before = self._count(key, "LT", zero)
-        wanted = [hlo.subtract(rank, before) for rank in ranks[: self.loops]]
+        wanted = [hlo.subtract(rank, before) for rank in ranks[: self._loops]]
 
         def following(last: ir.Value, rank: int) -> ir.Value:
             # Zero, less than all positions, until the rank is that of a zero.

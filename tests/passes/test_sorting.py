@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
@@ -10,6 +12,7 @@ import pytest
 from jax import lax
 
 import jxc
+from jxc.passes.sorting import selection
 
 PACKED, TOP_K = "sort-to-packed-sort", "slice-of-sort-to-top-k"
 PARTITION, SEARCH = "sort-of-booleans-to-partition", "membership-to-search"
@@ -197,10 +200,11 @@ def test_search_finds_equal_numbers_and_no_nan(dtype, size):
 
 
 def selected(function, *args):
-    """The function's results with its sort replaced by a bisection."""
+    """The function's results with the reads of its sort replaced by bisections."""
     rules = "sorting{always=true enable-patterns=sort-to-selection}"
-    lowered = jxc.lower(function, *args).opt(f"inline,cse,simplify,{rules}")
-    assert lowered.report.hits["sort-to-selection"] == 1
+    with patch.object(selection, "sort_ns", lambda *args, **options: 1e18):
+        lowered = jxc.lower(function, *args).opt(f"inline,cse,simplify,{rules}")
+    assert lowered.report.hits["sort-to-selection"] and "stablehlo.sort" not in lowered.as_text()
     return lowered.compile()(*args)
 
 
@@ -241,6 +245,33 @@ def test_selection_of_typical_programs():
         lambda x: jnp.quantile(x.ravel(), x[0, 0] * 0 + 0.3, method="lower"),
     ):
         same(selected(function, x), jax.jit(function)(x))
+
+
+def test_selection_at_a_position_that_another_read_gives():
+    x = np.random.default_rng(0).integers(0, 50, 64).astype(np.int32)
+
+    def read(x, i, j):
+        ordered = lax.sort(x)
+        first, second = (lax.dynamic_slice(ordered, (k,), (1,)) for k in (i, j))
+        return first, second, lax.dynamic_slice(ordered, (second[0],), (1,))
+
+    found = selected(read, x, np.int32(3), np.int32(10))
+    for got, want in zip(found, jax.jit(read)(x, 3, 10), strict=True):
+        same(got, want)
+
+
+def test_sort_of_indices_is_no_read():
+    table = np.arange(100, dtype=np.int32)[:, None]
+    x = np.array([[5], [2]], np.int32)
+    numbers = lax.GatherDimensionNumbers((0,), (0,), (0,))
+
+    def gathered(table, x):
+        return lax.gather(table, lax.sort(x, dimension=0), numbers, (1, 1), mode="clip")
+
+    with patch.object(selection, "sort_ns", lambda *args, **options: 1e18):
+        lowered = jxc.lower(gathered, table, x).opt("O2")
+    assert "sort-to-selection" not in lowered.report.hits
+    same(lowered.compile()(table, x), jax.jit(gathered)(table, x))
 
 
 def test_small_sorts_and_wide_keys_stay():

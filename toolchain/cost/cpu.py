@@ -16,6 +16,8 @@ from ..ir.values import shape_of
 from . import roofline
 from .rates import IS_OLD, Rate, Rates
 
+_PASS_NS = 1000.0  # starting the kernels of an iteration that counts keys
+
 CORES = 2
 """The cores of the machine on which the shipped rates were measured."""
 
@@ -282,7 +284,7 @@ def top_k_ns(rates: Rates, rows: int, size: int, kept: int) -> float:
 
 def bisection_ns(rates: Rates, elements: int, passes: int) -> float:
     """The time of comparing so many keys, and counting them, in each of several passes, in ns."""
-    return elements * passes * (rates[SUMMED] + 2 * rates[roofline.ELEMENTWISE])
+    return passes * (_PASS_NS + elements * (rates[SUMMED] + 2 * rates[roofline.ELEMENTWISE]))
 
 
 def _top_k(op: ir.OpView, rates: Rates) -> float:

@@ -1,21 +1,21 @@
 // RUN: %jxc opt %s -p 'sorting{always=true enable-patterns=sort-to-selection}' --split-input-file | FileCheck %s
 
-// The median of an even number of elements: 32 bits of the element at 249, one more pass for the
+// The median of an even number of elements: 32 bits of the element at 1999, one more pass for the
 // next one, and the positions of zeros if one of them is a zero and any element is -0.0.
 // CHECK-LABEL: func.func @sort_to_selection(
 // CHECK-NOT: stablehlo.sort
-// CHECK: %[[RANK:[a-z0-9_]+]] = stablehlo.constant dense<249> : tensor<i32>
+// CHECK: %[[RANK:[a-z0-9_]+]] = stablehlo.constant dense<1999> : tensor<i32>
 // CHECK: %[[LOOP:[a-z0-9_]+]]:2 = stablehlo.while
 // CHECK: stablehlo.constant dense<32>
 // CHECK: stablehlo.compare LT
 // CHECK: %[[COUNT:[a-z0-9_]+]] = stablehlo.reduce(%{{.*}}) applies stablehlo.add
 // CHECK: stablehlo.compare LE, %{{.*}}, %[[RANK]]
-// CHECK: stablehlo.compare GT, %{{.*}}, %{{.*}} : (tensor<500xi32>
+// CHECK: stablehlo.compare GT, %{{.*}}, %{{.*}} : (tensor<4000xi32>
 // CHECK: stablehlo.reduce(%{{.*}}) applies stablehlo.minimum
 // CHECK: stablehlo.while
 // CHECK-NOT: stablehlo.while
 // CHECK: return
-func.func @sort_to_selection(%x: tensor<500xf32>) -> (tensor<1xf32>, tensor<1xf32>) {
+func.func @sort_to_selection(%x: tensor<4000xf32>) -> tensor<2xf32> {
   %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -30,10 +30,9 @@ func.func @sort_to_selection(%x: tensor<500xf32>) -> (tensor<1xf32>, tensor<1xf3
     %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
     %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
-  }) : (tensor<500xf32>) -> tensor<500xf32>
-  %r = stablehlo.slice %s [249:250] : (tensor<500xf32>) -> tensor<1xf32>
-  %t = stablehlo.slice %s [250:251] : (tensor<500xf32>) -> tensor<1xf32>
-  return %r, %t : tensor<1xf32>, tensor<1xf32>
+  }) : (tensor<4000xf32>) -> tensor<4000xf32>
+  %r = stablehlo.slice %s [1999:2001] : (tensor<4000xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
 }
 
 // A position that is not constant is clamped, as that of the slice.
@@ -58,22 +57,23 @@ func.func @sort_to_selection_dynamic(%x: tensor<6x500xi32>, %k: tensor<i32>) -> 
 // A position for each column, as in `jnp.nanmedian`. That of the second gather is computed earlier.
 // CHECK-LABEL: func.func @sort_to_selection_by_row(
 // CHECK-NOT: stablehlo.sort
-// CHECK: stablehlo.add
-// CHECK-COUNT-2: stablehlo.while
+// CHECK: stablehlo.while
+// CHECK: stablehlo.gather
+// CHECK: stablehlo.while
 // CHECK-NOT: stablehlo.while
 // CHECK: stablehlo.gather
-func.func @sort_to_selection_by_row(%x: tensor<500x6xi32>, %k: tensor<6x1xi32>) -> (tensor<6xi32>, tensor<6xi32>) {
+func.func @sort_to_selection_by_row(%x: tensor<5000x6xi32>, %k: tensor<6x1xi32>) -> (tensor<6xi32>, tensor<6xi32>) {
   %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
-  }) : (tensor<500x6xi32>) -> tensor<500x6xi32>
+  }) : (tensor<5000x6xi32>) -> tensor<5000x6xi32>
   %i = stablehlo.iota dim = 0 : tensor<6x1xi32>
   %ki = stablehlo.concatenate %k, %i, dim = 1 : (tensor<6x1xi32>, tensor<6x1xi32>) -> tensor<6x2xi32>
-  %r = "stablehlo.gather"(%s, %ki) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<500x6xi32>, tensor<6x2xi32>) -> tensor<6xi32>
+  %r = "stablehlo.gather"(%s, %ki) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<5000x6xi32>, tensor<6x2xi32>) -> tensor<6xi32>
   %j = stablehlo.add %k, %k : tensor<6x1xi32>
   %ji = stablehlo.concatenate %j, %i, dim = 1 : (tensor<6x1xi32>, tensor<6x1xi32>) -> tensor<6x2xi32>
-  %t = "stablehlo.gather"(%s, %ji) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<500x6xi32>, tensor<6x2xi32>) -> tensor<6xi32>
+  %t = "stablehlo.gather"(%s, %ji) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<5000x6xi32>, tensor<6x2xi32>) -> tensor<6xi32>
   return %r, %t : tensor<6xi32>, tensor<6xi32>
 }
 
@@ -135,20 +135,32 @@ func.func @sort_to_selection_not_another_operand(%x: tensor<6x500xi32>, %y: tens
   return %r : tensor<6x1xf32>
 }
 
-// The second position depends on the element at the first one.
-// CHECK-LABEL: func.func @sort_to_selection_not_by_element(
-// CHECK-NOT: stablehlo.while
+// A loop reads one element in each iteration.
+// CHECK-LABEL: func.func @sort_to_selection_not_in_a_loop(
 // CHECK: "stablehlo.sort"
-func.func @sort_to_selection_not_by_element(%x: tensor<500xi32>, %k: tensor<i32>) -> tensor<1xi32> {
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.while
+func.func @sort_to_selection_not_in_a_loop(%x: tensor<5000xi32>) -> tensor<1xi32> {
   %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
-  }) : (tensor<500xi32>) -> tensor<500xi32>
-  %r = stablehlo.dynamic_slice %s, %k, sizes = [1] : (tensor<500xi32>, tensor<i32>) -> tensor<1xi32>
-  %j = stablehlo.reshape %r : (tensor<1xi32>) -> tensor<i32>
-  %t = stablehlo.dynamic_slice %s, %j, sizes = [1] : (tensor<500xi32>, tensor<i32>) -> tensor<1xi32>
-  return %t : tensor<1xi32>
+  }) : (tensor<5000xi32>) -> tensor<5000xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %none = stablehlo.constant dense<0> : tensor<1xi32>
+  %r:2 = stablehlo.while(%i = %zero, %t = %none) : tensor<i32>, tensor<1xi32>
+  cond {
+    %n = stablehlo.constant dense<100> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %e = stablehlo.dynamic_slice %s, %i, sizes = [1] : (tensor<5000xi32>, tensor<i32>) -> tensor<1xi32>
+    %u = stablehlo.add %t, %e : tensor<1xi32>
+    stablehlo.return %j, %u : tensor<i32>, tensor<1xi32>
+  }
+  return %r#1 : tensor<1xi32>
 }
 
 // The rows are read in another order.
