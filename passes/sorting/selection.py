@@ -34,6 +34,7 @@ from .top_k import takes_all_of
 
 _LARGEST_AXIS = 1 << 29
 _EXACT = 1 << 24  # the elements that f32 can count
+_MOST_FOUND = 16  # elements of a row; each takes 20 to 100 ms to compile
 _BEHIND = (1 << 31) - 1
 """A position that is behind those of all zeros."""
 
@@ -67,21 +68,21 @@ def is_selected(op: hlo.SortOp, context: PassContext) -> bool:
     key, dim = op.inputs[0], axis_of(op)
     if shape_of(key)[dim] > _LARGEST_AXIS or context.parts(key, dim) > 1:
         return False
-    passes = 0
+    passes = found = 0
     for result in op.results:
         for user in users(result):
-            is_one = result == user.operands[0] and list(user.operands).count(result) == 1
-            read = (
-                read_of(user, dim)
-                if is_one and user.operation.block == op.operation.block
-                else None
-            )
+            is_near = user.operation.block == op.operation.block
+            is_read = result == user.operands[0] and list(user.operands).count(result) == 1
+            read = read_of(user, dim) if is_near and is_read else None
             if read is None:
                 return False
+            found += read.count + len(read.fixed)
+            if found > _MOST_FOUND:
+                return False
             passes += _Selection(key, dim, read, context.rates).passes
-    rates, elements, size = context.rates, prod(shape_of(key)), shape_of(key)[dim]
-    packed = sort_ns(rates, elements // size, size, operands=1, is_plain=True)
-    return 0 < bisection_ns(rates, elements, passes) <= packed and not takes_all_of(op, rates)
+    rates, compared, size = context.rates, prod(shape_of(key)), shape_of(key)[dim]
+    packed = sort_ns(rates, compared // size, size, operands=1, is_plain=True)
+    return 0 < bisection_ns(rates, compared, passes) <= packed and not takes_all_of(op, rates)
 
 
 class _Selection:
