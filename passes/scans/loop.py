@@ -13,6 +13,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.materialize import in_row_major
+from jxc.ir.module import module_of
+from jxc.ir.shardings import is_partitioned
 from jxc.ir.values import element_type, shape_of
 
 from .cost import Plan
@@ -57,7 +60,7 @@ def scanned(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
     order, along = list(range(len(shape_of(blocks)))), len(rows)
     if is_transposed:
         order[:2], along = [1, 0], 0
-    blocks = build.transpose(blocks, order)
+    blocks = _turned(blocks, order)
     one = [*shape_of(blocks)]
     one[along] = 1
     start = build.broadcast(fold.start, one)
@@ -67,10 +70,19 @@ def scanned(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
         totals = scanned(totals, axis, fold, tuple(others))
         shifted = _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
         previous = build.reshape(shifted, one)
-    whole = build.transpose(_loop(blocks, along, fold, start, previous), order)
+    whole = _turned(_loop(blocks, along, fold, start, previous), order)
     first = missing if fold.is_reverse else 0
     whole = build.reshape(whole, shape_of(padded))
     return build.slice_along(whole, {axis: range(first, first + shape[axis])})
+
+
+def _turned(x: ir.Value, order: Sequence[int]) -> ir.Value:
+    """The transpose, in a kernel of its own: with other ops XLA does not transpose in tiles."""
+    if list(order) == sorted(order):
+        return x
+    if is_partitioned(module_of(ir.InsertionPoint.current.block.owner)):
+        return build.transpose(x, order)
+    return in_row_major(build.transpose(in_row_major(x), order))
 
 
 def _total(x: ir.Value, axis: int, fold: Fold, start: ir.Value) -> ir.Value:

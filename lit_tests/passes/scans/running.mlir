@@ -87,11 +87,13 @@ func.func @running_sum_to_loop(%x: tensor<16x600xbf16>) -> tensor<16x600xbf16> {
 
 // Along the last dimension: the loop reads the columns as rows of the transpose.
 // CHECK-LABEL: func.func @running_sum_to_loop_columns(
-// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.transpose %{{.*}}, dims = [1, 0] : (tensor<2000x16xf32>) -> tensor<16x2000xf32>
+// CHECK: %[[TURNED:[a-z0-9_]+]] = stablehlo.transpose %{{.*}}, dims = [1, 0] : (tensor<2000x16xf32>) -> tensor<16x2000xf32>
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.custom_call @LayoutConstraint(%[[TURNED]])
 // CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while
 // CHECK: stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, sizes = [1, 2000]
 // CHECK: stablehlo.add %{{.*}} : tensor<1x2000xf32>
-// CHECK: stablehlo.transpose %[[LOOP]]#2, dims = [1, 0] : (tensor<16x2000xf32>) -> tensor<2000x16xf32>
+// CHECK: %[[DONE:[a-z0-9_]+]] = stablehlo.custom_call @LayoutConstraint(%[[LOOP]]#2)
+// CHECK: stablehlo.transpose %[[DONE]], dims = [1, 0] : (tensor<16x2000xf32>) -> tensor<2000x16xf32>
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop_columns(%x: tensor<2000x16xf32>) -> tensor<2000x16xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -136,7 +138,9 @@ func.func @running_sum_to_loop_not_product_backwards(%x: tensor<2x16x300xf64>) -
 // CHECK-LABEL: func.func @running_sum_to_loop_blocks(
 // CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %{{.*}}, low = [0], high = [60]
 // CHECK: %[[BLOCKS:[a-z0-9_]+]] = stablehlo.reshape %[[PADDED]] : (tensor<4160xf32>) -> tensor<65x64xf32>
-// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.transpose %[[BLOCKS]], dims = [1, 0]
+// CHECK: %[[STORED:[a-z0-9_]+]] = stablehlo.custom_call @LayoutConstraint(%[[BLOCKS]])
+// CHECK: %[[TURNED:[a-z0-9_]+]] = stablehlo.transpose %[[STORED]], dims = [1, 0]
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.custom_call @LayoutConstraint(%[[TURNED]])
 // CHECK: %[[TOTAL:[a-z0-9_]+]]:2 = stablehlo.while
 // CHECK: stablehlo.log_plus_one
 // CHECK: stablehlo.reshape %[[TOTAL]]#1 : (tensor<1x65xf32>) -> tensor<65xf32>
@@ -146,7 +150,8 @@ func.func @running_sum_to_loop_not_product_backwards(%x: tensor<2x16x300xf64>) -
 // CHECK: %[[WITHIN:[a-z0-9_]+]]:3 = stablehlo.while
 // CHECK: stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, sizes = [1, 65]
 // CHECK: stablehlo.maximum %[[PREVIOUS]],
-// CHECK: stablehlo.transpose %[[WITHIN]]#2, dims = [1, 0]
+// CHECK: %[[DONE:[a-z0-9_]+]] = stablehlo.custom_call @LayoutConstraint(%[[WITHIN]]#2)
+// CHECK: stablehlo.transpose %[[DONE]], dims = [1, 0]
 // CHECK: stablehlo.slice %{{.*}} [0:4100]
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop_blocks(%x: tensor<4100xf32>) -> tensor<4100xf32> {
