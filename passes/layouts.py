@@ -24,8 +24,7 @@ from jxc.cost.flops import bytes_of
 from jxc.cost.fusion import is_fusible
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import in_row_major, is_layout_call
-from jxc.ir.module import module_of
-from jxc.ir.shardings import is_partitioned
+from jxc.ir.shardings import is_partitioned_here
 from jxc.ir.values import element_type, shape_of, swaps_matrices, users
 from jxc.rewrite import exact, reassociates, rule
 
@@ -83,7 +82,7 @@ def cholesky_by_rows(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     more.
     """
     call = cholesky_of(op)
-    if call is None or _is_partitioned():
+    if call is None or is_partitioned_here():
         return None
     return read_by_rows(op, call, op.operands[0], uplo="U")
 
@@ -95,7 +94,7 @@ def triangular_solve_by_rows(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     With the same ones if a is a transpose, whose operand then takes its place.
     """
     call = triangular_solve_of(op)
-    if call is None or _is_partitioned():
+    if call is None or is_partitioned_here():
         return None
     match op.operands[0].owner:
         case hlo.TransposeOp(operand=x) as transpose if swaps_matrices(transpose):
@@ -105,17 +104,12 @@ def triangular_solve_by_rows(op: hlo.CustomCallOp) -> list[ir.Value] | None:
     return read_by_rows(op, call, op.operands[0], uplo=triangle, trans_x=transposed)
 
 
-def _is_partitioned() -> bool:
-    """Whether the program at the insertion point runs on several devices."""
-    return is_partitioned(module_of(ir.InsertionPoint.current.block.owner))
-
-
 def _may_be_stored(value: ir.Value) -> bool:
     """Whether `value` is a nonempty array on one device that needs no fresh pages at each call."""
     shape = numeric_shape(value)
     if not shape or 0 in shape or bytes_of(value.type) > MAPPED:
         return False
-    return not _is_partitioned()
+    return not is_partitioned_here()
 
 
 def _is_of_bytes(value: ir.Value) -> bool:

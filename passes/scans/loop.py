@@ -14,8 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.materialize import in_row_major
-from jxc.ir.module import module_of
-from jxc.ir.shardings import is_partitioned
+from jxc.ir.shardings import is_partitioned_here
 from jxc.ir.values import element_type, shape_of
 
 from .cost import Plan
@@ -80,7 +79,7 @@ def _turned(x: ir.Value, order: Sequence[int]) -> ir.Value:
     """The transpose, in a kernel of its own: with other ops XLA does not transpose in tiles."""
     if list(order) == sorted(order):
         return x
-    if is_partitioned(module_of(ir.InsertionPoint.current.block.owner)):
+    if is_partitioned_here():
         return build.transpose(x, order)
     return in_row_major(build.transpose(in_row_major(x), order))
 

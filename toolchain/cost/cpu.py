@@ -16,8 +16,6 @@ from ..ir.values import shape_of
 from . import roofline
 from .rates import IS_OLD, Rate, Rates
 
-_PASS_NS = 1000.0  # starting the kernels of an iteration that counts keys
-
 CORES = 2
 """The cores of the machine on which the shipped rates were measured."""
 
@@ -41,6 +39,8 @@ PAGE = 4096
 
 PARALLEL_NS = 50_000.0
 """Ops outside of fused kernels run on all cores if they take longer than this on one."""
+
+_PASS_NS = 1000.0  # starting the kernels of an iteration that counts keys
 
 VECTOR = 8
 """Windows over fewer neighboring elements are not vectorized."""
@@ -218,13 +218,16 @@ def _window(op: hlo.ReduceWindowOp, rates: Rates) -> float:
     is_strided = window[-1] > 1 and strides[len(strides) - 1] > 2
     if is_strided or shape_of(op.results[0])[-1] < VECTOR:
         each = max(each, 4 * rates[WINDOW_SUM])
-    ns: float = outputs * prod(window) * each
-    return ns / CORES if ns > PARALLEL_NS else ns
+    return _on_cores(outputs * prod(window) * each)
 
 
 def running_ns(rates: Rates, elements: int) -> float:
     """The time of XLA's windows for the running sums of so many elements, in ns."""
-    ns = elements * rates[RUNNING]
+    return _on_cores(elements * rates[RUNNING])
+
+
+def _on_cores(ns: float) -> float:
+    """The time of an op outside of fused kernels, of which one core takes `ns`."""
     return ns / CORES if ns > PARALLEL_NS else ns
 
 

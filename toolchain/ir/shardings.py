@@ -18,7 +18,7 @@ from jaxlib.mlir.dialects import sdy
 
 from ..errors import JxcError, UsageError, did_you_mean
 from ..files import whole_number
-from .module import functions
+from .module import functions, module_of
 
 SHARDY, _GSPMD = "sdy.sharding", "mhlo.sharding"
 
@@ -267,6 +267,11 @@ def replica_count(module: ir.Module | ir.ModuleOp | ir.Operation) -> int:
 def is_partitioned(module: ir.ModuleOp | ir.Operation) -> bool:
     """Whether XLA will split the arrays of a module over several devices."""
     return _count(module, PARTITIONS) > 1
+
+
+def is_partitioned_here() -> bool:
+    """The same for the module of the current insertion point."""
+    return is_partitioned(module_of(ir.InsertionPoint.current.block.owner))
 
 
 def _count(module: ir.Module | ir.ModuleOp | ir.Operation, attribute: str) -> int:
