@@ -409,3 +409,26 @@ func.func @sort_read_at_one_position_of_few(%x: tensor<600xf32>) -> tensor<1xf32
   %r = stablehlo.slice %s [300:301] : (tensor<600xf32>) -> tensor<1xf32>
   return %r : tensor<1xf32>
 }
+
+// -----
+
+// Half of a row is found by a sort, and a few elements are not.
+// CHECK-LABEL: func.func @top_k_of_many(
+// CHECK-NOT: chlo.top_k
+// CHECK: "stablehlo.sort"
+// CHECK: return
+func.func @top_k_of_many(%x: tensor<10000xf32>) -> (tensor<5000xf32>, tensor<5000xi32>) {
+  %v, %i = chlo.top_k(%x, k = 5000) : tensor<10000xf32> -> (tensor<5000xf32>, tensor<5000xi32>)
+  return %v, %i : tensor<5000xf32>, tensor<5000xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @top_k_of_few(
+// CHECK: chlo.top_k
+// CHECK-NOT: "stablehlo.sort"
+// CHECK: return
+func.func @top_k_of_few(%x: tensor<10000xf32>) -> (tensor<10xf32>, tensor<10xi32>) {
+  %v, %i = chlo.top_k(%x, k = 10) : tensor<10000xf32> -> (tensor<10xf32>, tensor<10xi32>)
+  return %v, %i : tensor<10xf32>, tensor<10xi32>
+}

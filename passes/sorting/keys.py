@@ -57,12 +57,12 @@ def folded_bits(value: ir.Value) -> ir.Value:
 
 def key(value: ir.Value) -> ir.Value:
     """Integers of the same width in the same order; equal where JAX's order has ties."""
-    return _mirrored(folded_bits(value)) if is_float(value) else value
+    return mirrored(folded_bits(value)) if is_float(value) else value
 
 
 def unkey(keys: ir.Value, element: ir.Type, is_minus_zero: ir.Value) -> ir.Value:
     """The floats of these keys, with -0.0 where `is_minus_zero`."""
-    plain = _mirrored(keys)
+    plain = mirrored(keys)
     signed = hlo.select(is_minus_zero, _like(plain, _lowest(plain)), plain)
     return floats(signed, element)
 
@@ -78,7 +78,7 @@ def negated(raw: ir.Value) -> ir.Value:
     return hlo.xor(raw, _like(raw, _lowest(raw)))
 
 
-def _mirrored(raw: ir.Value) -> ir.Value:
+def mirrored(raw: ir.Value) -> ir.Value:
     """All but the sign flipped where it is set: from bits of floats to their order, and back."""
     width = key_width(raw)
     assert width is not None

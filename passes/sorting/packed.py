@@ -7,11 +7,19 @@ from functools import partial
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo as hlo
+from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.cost.cpu import FIRST_CACHE, LINE, lines_apart
 from jxc.ir import build
-from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_used, shape_of
+from jxc.ir.values import (
+    element_type,
+    is_float,
+    is_integer,
+    is_unsigned,
+    is_used,
+    shape_of,
+    static_shape,
+)
 from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
@@ -62,6 +70,28 @@ def sort_by_keys_to_packed_sorts(op: hlo.SortOp) -> Sequence[ir.Value] | None:
         later = _PackedSort(take_along_axis(found.pop(), position, dim), dim).position
         position = take_along_axis(position, later, dim)
     return [take_along_axis(each, position, dim) for each in op.inputs]
+
+
+@rule(exact, targets=("cpu",), priced=True)
+def top_k_to_packed_sort(op: chlo.TopKOp) -> Sequence[ir.Value] | None:
+    """top_k(x, k) -> unpack(sort(~order(x) << 32 | position))[:k], for large k, f32 and i32.
+
+    Floats are ordered by their bits, as in XLA's top-k: NaNs by sign and payload, -0.0 before 0.0.
+    """
+    x, positions = op.operand, op.results[1]
+    shape, element = static_shape(x), element_type(x)
+    if not shape or 0 in shape or shape[-1] > _LARGEST_AXIS or str(element) not in ("f32", "i32"):
+        return None
+    dim, wide = len(shape) - 1, ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(64))
+    order = keys.mirrored(keys.bits(x)) if is_float(x) else x
+    above = hlo.shift_left(hlo.convert(wide, hlo.not_(order)), build.splat(32, wide))
+    done = plain_sort(hlo.or_(above, hlo.iota(wide, dim)), dim)
+    kept = build.slice_along(done, {dim: range(shape_of(positions)[-1])})
+    key = hlo.shift_right_arithmetic(kept, build.splat(32, kept.type))
+    order = hlo.not_(build.convert(key, ir.IntegerType.get_signless(32)))
+    values = keys.floats(keys.mirrored(order), element) if is_float(x) else order
+    below = hlo.and_(kept, build.splat((1 << 32) - 1, kept.type))
+    return [values, build.convert(below, element_type(positions))]
 
 
 class _PackedSort:

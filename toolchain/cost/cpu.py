@@ -292,6 +292,10 @@ def bisection_ns(rates: Rates, elements: int, passes: int) -> float:
 
 def _top_k(op: ir.OpView, rates: Rates) -> float:
     shape, found = shape_of(op.operands[0]), shape_of(op.results[0])
+    if not isinstance(op.operands[0].type.element_type, ir.F32Type):
+        # XLA sorts other types with their positions.
+        rows = prod(shape[:-1])
+        return sort_ns(rates, rows, shape[-1], operands=2, is_plain=False) if rows else 0.0
     return top_k_ns(rates, prod(shape[:-1]), shape[-1], found[-1])
 
 

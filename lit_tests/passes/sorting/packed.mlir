@@ -254,3 +254,44 @@ func.func @sort_by_keys_to_packed_sorts_not_by_another_order(%x: tensor<600xi32>
   }) : (tensor<600xi32>, tensor<600xi32>) -> (tensor<600xi32>, tensor<600xi32>)
   return %s#1 : tensor<600xi32>
 }
+
+// -----
+
+// The largest first: the inverted bits of the key above the position.
+// CHECK-LABEL: func.func @top_k_to_packed_sort(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x60xf32>
+// CHECK-NOT: chlo.top_k
+// CHECK: %[[N:[a-z0-9_]+]] = stablehlo.not
+// CHECK: %[[W:[a-z0-9_]+]] = stablehlo.convert %[[N]] : (tensor<3x60xi32>) -> tensor<3x60xi64>
+// CHECK: stablehlo.shift_left %[[W]]
+// CHECK: %[[S:[a-z0-9_]+]] = "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 1 : i64, is_stable = false}>
+// CHECK: %[[K:[a-z0-9_]+]] = stablehlo.slice %[[S]] [0:3, 0:40]
+// CHECK: stablehlo.shift_right_arithmetic %[[K]]
+// CHECK: stablehlo.and %[[K]]
+func.func @top_k_to_packed_sort(%x: tensor<3x60xf32>) -> (tensor<3x40xf32>, tensor<3x40xi32>) {
+  %v, %i = chlo.top_k(%x, k = 40) : tensor<3x60xf32> -> (tensor<3x40xf32>, tensor<3x40xi32>)
+  return %v, %i : tensor<3x40xf32>, tensor<3x40xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @top_k_to_packed_sort_of_integers(
+// CHECK-NOT: stablehlo.bitcast_convert
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: stablehlo.bitcast_convert
+// CHECK: return
+func.func @top_k_to_packed_sort_of_integers(%x: tensor<60xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %v, %i = chlo.top_k(%x, k = 4) : tensor<60xi32> -> (tensor<4xi32>, tensor<4xi32>)
+  return %v, %i : tensor<4xi32>, tensor<4xi32>
+}
+
+// -----
+
+// Key and position of 64-bit numbers do not fit into 64 bits.
+// CHECK-LABEL: func.func @top_k_to_packed_sort_not_f64(
+// CHECK: chlo.top_k
+// CHECK-NOT: stablehlo.sort
+func.func @top_k_to_packed_sort_not_f64(%x: tensor<60xf64>) -> (tensor<4xf64>, tensor<4xi32>) {
+  %v, %i = chlo.top_k(%x, k = 4) : tensor<60xf64> -> (tensor<4xf64>, tensor<4xi32>)
+  return %v, %i : tensor<4xf64>, tensor<4xi32>
+}
