@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,7 +12,7 @@ from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 from jxc.cost.cpu import bisection_ns, sort_ns, top_k_ns
 from jxc.cost.rates import Rates
 from jxc.ir import build
-from jxc.ir.values import element_type, is_integer, shape_of, users
+from jxc.ir.values import direction_of, element_type, is_integer, shape_of, static_shape, users
 from jxc.rewrite import PassContext, exact, rule
 
 from . import keys
@@ -76,6 +77,53 @@ def slice_of_sort_to_top_k(op: hlo.SliceOp, context: PassContext) -> ir.Value | 
     return _slice_of(_taken(found), op, found)
 
 
+@rule(exact, targets=("cpu",))
+def approx_min_k_to_top_k(op: hlo.CustomCallOp) -> Sequence[ir.Value] | None:
+    """approx_min_k(x, k) -> x gathered at the positions of top_k(-x), for f32.
+
+    XLA:CPU sorts x and its positions by x < y. Elements that this does not order, which are NaNs,
+    come last.
+    """
+    if op.call_target_name.value != "ApproxTopK" or not _is_ascending(op):
+        return None
+    x, positions = list(op.operands)[:2]
+    shape, taken = static_shape(x), static_shape(op.results[0])
+    if not shape or not taken or 0 in taken or str(element_type(x)) != "f32":
+        return None
+    dim = len(shape) - 1
+    if taken[:-1] != shape[:-1] or not _is_along(positions, dim) or not _has(op, dim, taken):
+        return None
+    found = _top(keys.negated(keys.folded_bits(x)), element_type(x), taken[-1])
+    return [take_along_axis(each, found, dim) for each in (x, positions)]
+
+
+def _is_ascending(op: hlo.CustomCallOp) -> bool:
+    """Whether the computation that `op` calls is x < y."""
+    names = [ir.FlatSymbolRefAttr(each).value for each in op.called_computations or ()]
+    module = op.operation
+    while module.parent is not None:
+        module = module.parent
+    if len(names) != 1:
+        return False
+    (block,) = ir.SymbolTable(module)[names[0]].regions[0].blocks
+    match [each.operation.opview for each in block.operations]:
+        case [hlo.CompareOp(lhs=lhs, rhs=rhs) as compared, last]:
+            is_plain = "TOTALORDER" not in str(compared.compare_type)
+            is_returned = list(last.operands) == [compared.result]
+            is_less = direction_of(compared) == "LT" and is_plain
+            return is_less and is_returned and [lhs, rhs] == list(block.arguments)[:2]
+    return False
+
+
+def _has(op: hlo.CustomCallOp, dim: int, taken: Sequence[int]) -> bool:
+    """Whether `op` reduces `dim` to as many elements as its result has."""
+    if "mhlo.backend_config" not in op.attributes:
+        return False
+    config = ir.DictAttr(op.attributes["mhlo.backend_config"])
+    found = [ir.IntegerAttr(config[name]).value for name in ("reduction_dim", "top_k")]
+    return found == [dim, taken[-1]]
+
+
 def takes_all_of(op: hlo.SortOp, rates: Rates) -> bool:
     """Whether only elements at the ends of a sort are used, and top-k finds them faster.
 
@@ -128,15 +176,20 @@ def _taken(part: _SortedPart) -> ir.Value:
     sort, dim, reach = part.sort, axis_of(part.sort), part.reach
     raw = keys.folded_bits(sort.inputs[0])
     raw = hlo.reverse(raw, [dim]) if part.is_largest else keys.negated(raw)
-    shape, element = shape_of(raw), element_type(sort.inputs[0])
-    table = build.reshape(keys.floats(raw, element), [prod(shape[:-1]), shape[-1]])
-    _, found = chlo.top_k(table, reach)
-    positions = build.reshape(found, [*shape[:-1], reach])
+    positions = _top(raw, element_type(sort.inputs[0]), reach)
     if part.is_largest:
         positions = from_end(positions, part.size)
     if part.is_reversed != part.is_largest:
         positions = hlo.reverse(positions, [dim])
     return take_along_axis(sort.inputs[part.number], positions, dim)
+
+
+def _top(raw: ir.Value, element: ir.Type, kept: int) -> ir.Value:
+    """The positions of the greatest of the floats with these bits, along the last axis."""
+    shape = shape_of(raw)
+    table = build.reshape(keys.floats(raw, element), [prod(shape[:-1]), shape[-1]])
+    _, found = chlo.top_k(table, kept)
+    return build.reshape(found, [*shape[:-1], kept])
 
 
 def _slice_of(taken: ir.Value, op: hlo.SliceOp, part: _SortedPart) -> ir.Value:

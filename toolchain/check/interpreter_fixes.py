@@ -7,7 +7,8 @@ test_interpreter_fixes.py` runs them):
   element 0, not 200. `dynamic_update_slice`, `gather` and `scatter` do the same.
 - `compare LT, -0.0, 0.0, TOTALORDER` is false: the order of floats ignores the sign of zero.
 - Integer `divide` and `remainder` by 0, and of the least integer by -1, end the process (SIGFPE).
-- A call that fixes a layout, as `jax.experimental.layout` makes, ends the process.
+- A call that fixes a layout, as `jax.experimental.layout` makes, ends the process. So does one of
+  `ApproxTopK`, whose order of NaNs is not defined: here they are last.
 - `scatter` writes into its operand: `%x` has the scattered values afterwards (jaxlib 0.10 only).
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo as hlo
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from ..ir import build, walk
 from ..ir.materialize import is_layout_call
@@ -39,10 +40,34 @@ def _fix_dynamic_slice(op: hlo.DynamicSliceOp | hlo.DynamicUpdateSliceOp) -> Non
 
 
 def _fix_custom_call(op: hlo.CustomCallOp) -> None:
-    """A layout does not change the elements."""
+    """A layout does not change the elements. XLA:CPU finds the exact top-k of `ApproxTopK`."""
     if is_layout_call(op):
         op.results[0].replace_all_uses_with(op.inputs[0])
         op.operation.erase()
+    elif op.call_target_name.value == "ApproxTopK":
+        for old, new in zip(op.results, _first_in_order(op), strict=True):
+            old.replace_all_uses_with(new)
+        op.operation.erase()
+
+
+def _first_in_order(op: hlo.CustomCallOp) -> list[ir.Value]:
+    """The elements that a sort by the computation that `op` calls puts first, NaNs last."""
+    count = len(op.results)
+    inputs = list(op.operands)[:count]
+    config = ir.DictAttr(op.attributes["mhlo.backend_config"])
+    dim = ir.IntegerAttr(config["reduction_dim"]).value
+    done = hlo.SortOp([x.type for x in inputs], inputs, dimension=dim, is_stable=True)
+    scalars = [ir.RankedTensorType.get((), element_type(x)) for x in inputs for _ in range(2)]
+    block = done.comparator.blocks.append(*scalars, arg_locs=[op.location] * len(scalars))
+    with ir.InsertionPoint(block):
+        x, y = list(block.arguments)[:2]
+        i1 = ir.RankedTensorType.get((), ir.IntegerType.get_signless(1))
+        callee = ir.FlatSymbolRefAttr(op.called_computations[0])
+        before = func.CallOp([i1], callee, list(block.arguments)).results[0]
+        is_nan, is_number = build.compare("NE", y, y), build.compare("EQ", x, x)
+        hlo.return_([hlo.or_(before, hlo.and_(is_nan, is_number))])
+    kept = range(shape_of(op.results[0])[dim])
+    return [build.slice_along(each, {dim: kept}) for each in done.results]
 
 
 def _fix_gather(op: hlo.GatherOp) -> None:

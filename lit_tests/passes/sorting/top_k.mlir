@@ -194,3 +194,42 @@ func.func @slice_of_sort_to_top_k_not_another_axis(%x: tensor<64x2xf32>) -> tens
   %a = stablehlo.slice %s [0:1, 0:2] : (tensor<64x2xf32>) -> tensor<1x2xf32>
   return %a : tensor<1x2xf32>
 }
+
+// -----
+
+// The smallest elements: top_k of the negated keys.
+// CHECK-LABEL: func.func @approx_min_k_to_top_k(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x40xf32>
+// CHECK-NOT: stablehlo.custom_call
+// CHECK: %{{.*}}, %[[I:[a-z0-9_]+]] = chlo.top_k(%{{.*}}, k = 4)
+// CHECK: %[[J:[a-z0-9_]+]] = stablehlo.reshape %[[I]]
+// CHECK: %[[R:[a-z0-9_]+]] = "stablehlo.gather"(%[[X]], %[[J]])
+// CHECK: return %[[R]], %[[I]]
+func.func private @lt_approx_min_k_to_top_k(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %p = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %p : tensor<i1>
+}
+func.func @approx_min_k_to_top_k(%x: tensor<5x40xf32>) -> (tensor<5x4xf32>, tensor<5x4xi32>) {
+  %i = stablehlo.iota dim = 1 : tensor<5x40xi32>
+  %inf = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %inf, %none) {called_computations = [@lt_approx_min_k_to_top_k], mhlo.backend_config = {aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64, reduction_input_size_override = -1 : i64, top_k = 4 : i64}} : (tensor<5x40xf32>, tensor<5x40xi32>, tensor<f32>, tensor<i32>) -> (tensor<5x4xf32>, tensor<5x4xi32>)
+  return %r#0, %r#1 : tensor<5x4xf32>, tensor<5x4xi32>
+}
+
+// -----
+
+// XLA finds the largest elements by top-k itself.
+// CHECK-LABEL: func.func @approx_min_k_to_top_k_not_max(
+// CHECK: stablehlo.custom_call @ApproxTopK
+func.func private @gt_approx_min_k_to_top_k_not_max(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %p = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %p : tensor<i1>
+}
+func.func @approx_min_k_to_top_k_not_max(%x: tensor<5x40xf32>) -> (tensor<5x4xf32>, tensor<5x4xi32>) {
+  %i = stablehlo.iota dim = 1 : tensor<5x40xi32>
+  %inf = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %inf, %none) {called_computations = [@gt_approx_min_k_to_top_k_not_max], mhlo.backend_config = {aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64, reduction_input_size_override = -1 : i64, top_k = 4 : i64}} : (tensor<5x40xf32>, tensor<5x40xi32>, tensor<f32>, tensor<i32>) -> (tensor<5x4xf32>, tensor<5x4xi32>)
+  return %r#0, %r#1 : tensor<5x4xf32>, tensor<5x4xi32>
+}
