@@ -88,10 +88,12 @@ def approx_min_k_to_top_k(op: hlo.CustomCallOp) -> Sequence[ir.Value] | None:
         return None
     x, positions = list(op.operands)[:2]
     shape, taken = static_shape(x), static_shape(op.results[0])
-    if not shape or not taken or 0 in taken or str(element_type(x)) != "f32":
+    if not shape or not taken or 0 in (*shape, *taken) or str(element_type(x)) != "f32":
         return None
     dim = len(shape) - 1
-    if taken[:-1] != shape[:-1] or not _is_along(positions, dim) or not _has(op, dim, taken):
+    if taken[:-1] != shape[:-1] or taken[dim] > shape[dim]:
+        return None
+    if not _is_along(positions, dim) or not _has(op, dim, taken):
         return None
     found = _top(keys.negated(keys.folded_bits(x)), element_type(x), taken[-1])
     return [take_along_axis(each, found, dim) for each in (x, positions)]

@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p 'sorting{always=true}' --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p 'sorting{always=true disable-patterns=sort-to-network}' --split-input-file | FileCheck %s
 
 // `jnp.isin`: five halvings of a sorted list of 20.
 // CHECK-LABEL: func.func @membership_to_search(
