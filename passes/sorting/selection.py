@@ -60,6 +60,21 @@ def sort_to_selection(
     return copy.results[0]
 
 
+@rule(exact, targets=("cpu",), by_rates=True)
+def sort_to_shared_selection(op: hlo.SortOp, context: PassContext) -> ir.Value | None:
+    """sort(x)[k], sort(x)[k + 1] -> both from one bisection, and so for all slices of a sort.
+
+    For sorts of several rows of one array, of which only slices are used. The other elements of the
+    result are not those of the sorted array.
+    """
+    if not is_selected(op, context):
+        return None
+    reads = _reads_of(op)
+    if len(users(op.results[0])) < 2 or not reads or len(reads) != 1:
+        return None
+    return _Selection(op.inputs[0], axis_of(op), reads[0], context.rates).result()
+
+
 def is_selected(op: hlo.SortOp, context: PassContext) -> bool:
     """Whether all elements that are read of a sort are found faster than by a packed sort."""
     used = [number for number, result in enumerate(op.results) if is_used(result)]
@@ -68,21 +83,35 @@ def is_selected(op: hlo.SortOp, context: PassContext) -> bool:
     key, dim = op.inputs[0], axis_of(op)
     if shape_of(key)[dim] > _LARGEST_AXIS or context.parts(key, dim) > 1:
         return False
-    passes = found = 0
+    reads = _reads_of(op)
+    if reads is None or sum(read.count + len(read.fixed) for read in reads) > _MOST_FOUND:
+        return False
+    passes = sum(_Selection(key, dim, read, context.rates).passes for read in reads)
+    rates, compared, size = context.rates, prod(shape_of(key)), shape_of(key)[dim]
+    packed = sort_ns(rates, compared // size, size, operands=1, is_plain=True)
+    return 0 < bisection_ns(rates, compared, passes) <= packed and not takes_all_of(op, rates)
+
+
+def _reads_of(op: hlo.SortOp) -> list[Read] | None:
+    """The reads of a sort that are replaced, each on its own; None for other uses.
+
+    Slices of a sort of one array are one read, except for one row: XLA computes the least integer
+    of a row, which the next element needs, without vectors.
+    """
+    reads, dim = [], axis_of(op)
     for result in op.results:
         for user in users(result):
             is_near = user.operation.block == op.operation.block
             is_read = result == user.operands[0] and list(user.operands).count(result) == 1
             read = read_of(user, dim) if is_near and is_read else None
             if read is None:
-                return False
-            found += read.count + len(read.fixed)
-            if found > _MOST_FOUND:
-                return False
-            passes += _Selection(key, dim, read, context.rates).passes
-    rates, compared, size = context.rates, prod(shape_of(key)), shape_of(key)[dim]
-    packed = sort_ns(rates, compared // size, size, operands=1, is_plain=True)
-    return 0 < bisection_ns(rates, compared, passes) <= packed and not takes_all_of(op, rates)
+                return None
+            reads.append(read)
+    shape = shape_of(op.inputs[0])
+    has_rows = prod(shape) > shape[dim]
+    if not has_rows or len(op.inputs) > 1 or any(read.count for read in reads):
+        return reads
+    return [Read(fixed=sorted({rank for read in reads for rank in read.fixed}))]
 
 
 class _Selection:
