@@ -432,3 +432,35 @@ func.func @top_k_of_few(%x: tensor<10000xf32>) -> (tensor<10xf32>, tensor<10xi32
   %v, %i = chlo.top_k(%x, k = 10) : tensor<10000xf32> -> (tensor<10xf32>, tensor<10xi32>)
   return %v, %i : tensor<10xf32>, tensor<10xi32>
 }
+
+// -----
+
+// A network compares the elements of all rows at once.
+// CHECK-LABEL: func.func @sort_of_many_rows(
+// CHECK-NOT: "stablehlo.sort"
+// CHECK: stablehlo.while
+// CHECK: return
+func.func @sort_of_many_rows(%x: tensor<10000x16xi32>) -> tensor<10000x16xi32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<10000x16xi32>) -> tensor<10000x16xi32>
+  return %s : tensor<10000x16xi32>
+}
+
+// -----
+
+// Of one row, it has nothing to vectorize.
+// CHECK-LABEL: func.func @sort_of_one_row(
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: stablehlo.while
+// CHECK: return
+func.func @sort_of_one_row(%x: tensor<1000xi32>) -> tensor<1000xi32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<1000xi32>) -> tensor<1000xi32>
+  return %s : tensor<1000xi32>
+}
