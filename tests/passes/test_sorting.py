@@ -15,6 +15,7 @@ import jxc
 from jxc.passes.sorting import selection
 
 PACKED, TOP_K = "sort-to-packed-sort", "slice-of-sort-to-top-k"
+NETWORK, SORTED_TOP_K = "sort-to-network", "top-k-to-packed-sort"
 PARTITION, SEARCH = "sort-of-booleans-to-partition", "membership-to-search"
 FLOATS = (np.float32, np.float16, ml_dtypes.bfloat16)
 INTEGERS = (np.int32, np.uint32, np.int8, np.uint16)
@@ -48,8 +49,15 @@ def same(found, want):
 
 
 def rewritten(function, *args, hits, always=True, simplified=False):
-    """The function's results after the pass; `hits` is how often each rule must have fired."""
-    passes = f"inline{{default-pipeline=}},symbol-dce,cse,sorting{{always={str(always).lower()}}}"
+    """The function's results after the pass; `hits` is how often each rule must have fired.
+
+    Two rules apply to what others build or match. They are disabled where they are not expected.
+    """
+    disabled = ",".join(sorted({NETWORK, SORTED_TOP_K} - set(hits)))
+    options = f"always={str(always).lower()}" + (
+        f" disable-patterns={disabled}" if disabled else ""
+    )
+    passes = f"inline{{default-pipeline=}},symbol-dce,cse,sorting{{{options}}}"
     lowered = jxc.lower(function, *args)
     lowered = (lowered.opt("-O1") if simplified else lowered).opt(passes)
     assert lowered.report.hits == hits
@@ -96,6 +104,39 @@ def test_sort_by_several_keys(axis, is_stable):
 def test_sort_of_one_operand(dtype):
     x = numbers(dtype, (700,))
     same(rewritten(jnp.sort, x, hits={PACKED: 1}), x[order(x, 0)])
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((40, 25), 0), ((40, 25), 1), ((3, 2, 8), 1), ((9,), 0)]
+)
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_network_of_any_key_type(dtype, shape, axis):
+    """With zeros of both signs, and without -0.0, where no positions of zeros are sorted."""
+    x = numbers(dtype, shape)
+    for each in (x, np.where(x == 0, np.ones_like(x), x)):
+        found = rewritten(lambda x: lax.sort(x, dimension=axis), each, hits={NETWORK: 1})
+        same(found, np.take_along_axis(each, order(each, axis), axis))
+
+
+@pytest.mark.parametrize(("shape", "kept"), [((300,), 300), ((3, 80), 50), ((2, 3, 40), 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_top_k_by_a_packed_sort(dtype, shape, kept):
+    """XLA orders floats by their bits: also NaNs, of either sign."""
+    x = numbers(dtype, shape)
+    found = rewritten(lambda x: lax.top_k(x, kept), x, hits={SORTED_TOP_K: 1})
+    for got, want in zip(found, jax.jit(lambda x: lax.top_k(x, kept))(x), strict=True):
+        np.testing.assert_array_equal(
+            np.asarray(got).view(np.int32), np.asarray(want).view(np.int32)
+        )
+
+
+@pytest.mark.parametrize("kept", [1, 7, 80])
+def test_approx_min_k_is_exact(kept):
+    x = numbers(np.float32, (3, 80))
+    found = rewritten(lambda x: lax.approx_min_k(x, kept), x, hits={"approx-min-k-to-top-k": 1})
+    places = order(x, 1)[:, :kept]
+    same(found[0], np.take_along_axis(x, places, 1))
+    same(found[1], places.astype(np.int32))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
