@@ -105,9 +105,10 @@ def _is_ascending(op: hlo.CustomCallOp) -> bool:
     module = op.operation
     while module.parent is not None:
         module = module.parent
-    if len(names) != 1:
+    table = ir.SymbolTable(module)
+    if len(names) != 1 or names[0] not in table:
         return False
-    (block,) = ir.SymbolTable(module)[names[0]].regions[0].blocks
+    (block,) = table[names[0]].regions[0].blocks
     match [each.operation.opview for each in block.operations]:
         case [hlo.CompareOp(lhs=lhs, rhs=rhs) as compared, last]:
             is_plain = "TOTALORDER" not in str(compared.compare_type)

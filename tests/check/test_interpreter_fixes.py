@@ -137,3 +137,26 @@ def test_a_call_that_fixes_a_layout_returns_its_operand(interpreter):
         x,
     )
     assert found.tolist() == x.tolist()
+
+
+def test_approx_top_k_is_exact_with_nans_last(interpreter):
+    x = np.array([[3, np.nan, -1, 2], [np.nan, 0, np.nan, np.nan]], np.float32)
+    text = (
+        "func.func private @lt(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>)"
+        " -> tensor<i1> {\n"
+        "  %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  return %p : tensor<i1>\n"
+        "}\n"
+        "func.func public @main(%x: tensor<2x4xf32>) -> tensor<2x2xi32> {\n"
+        "  %i = stablehlo.iota dim = 1 : tensor<2x4xi32>\n"
+        "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %d = stablehlo.constant dense<-1> : tensor<i32>\n"
+        "  %r:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %c, %d) {called_computations = [@lt],"
+        " mhlo.backend_config = {reduction_dim = 1 : i64, top_k = 2 : i64}} :"
+        " (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>)"
+        " -> (tensor<2x2xf32>, tensor<2x2xi32>)\n"
+        "  return %r#1 : tensor<2x2xi32>\n"
+        "}\n"
+    )
+    found = _run(interpreter, text, x)
+    np.testing.assert_array_equal(found, [[2, 3], [1, 0]])

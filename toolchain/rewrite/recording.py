@@ -263,7 +263,8 @@ def _copy_into(known: dict[ir.Value, ir.Value], value: ir.Value, resolve: _Resol
 def _clone(op: ir.OpView, known: dict[ir.Value, ir.Value]) -> ir.OpView:
     """A copy of an op whose operands, and those of the ops inside, are copies too."""
     names = op.operation.name, *op.operation.attributes
-    if any(name == "func.call" or name.startswith("sdy.") for name in names):  # refer to symbols
+    of_symbols = ("func.call", "called_computations")
+    if any(name in of_symbols or name.startswith("sdy.") for name in names):
         raise _NotRecorded
     return clone_with(op, known)
 
