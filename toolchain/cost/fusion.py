@@ -30,6 +30,8 @@ from .node import (
     is_over_last,
     name_of,
     node_of,
+    repeated_at_once,
+    repeats,
     takes_columns,
 )
 
@@ -124,8 +126,10 @@ class _Graph:
             if renamed and not renamed.keys().isdisjoint(node.operands):
                 operands = tuple([renamed.get(value, value) for value in node.operands])
                 node = replace(node, operands=operands)
-            members.update(dict.fromkeys(node.results, node))
+            for value in node.results:
+                members[value] = node
         self._outputs = {renamed.get(value, value) for value in outputs}
+        self._fused = _FUSED_BY[kind]
         self.order = self._sorted(members)
         self._number = {node.key: number for number, node in enumerate(self.order)}
         # By the number of a node: the kernel that computes it, and how that uses it.
@@ -139,7 +143,10 @@ class _Graph:
         self._in_library = set[ir.Value]() if kind == "tpu" else self._around_reductions()
         for number in reversed(range(len(self.order))):
             node = self.order[number]
-            users = [user for value in node.results for user in self._users.get(value, ())]
+            if len(node.results) == 1:
+                users = self._users.get(node.key, [])
+            else:
+                users = [user for value in node.results for user in self._users.get(value, ())]
             stored = self._is_stored(node, users)
             self._root[number] = number if stored else self._root_of_all(users)
             self._use[number] = _EACH if stored else self._use_by(node, users)
@@ -152,15 +159,15 @@ class _Graph:
         pending = [(value, False) for value in self._outputs]
         while pending:
             value, is_done = pending.pop()
-            node = members.get(value)
-            if node is None or value in self._of:
+            if value in self._of or (node := members.get(value)) is None:
                 continue
             if is_done:
-                self._of.update(dict.fromkeys(node.results, node))
+                for each in node.results:
+                    self._of[each] = node
                 order[node.key] = node
             else:
                 pending.append((value, True))
-                pending += [(each, False) for each in node.operands]
+                pending += [(each, False) for each in node.operands if each in members]
         return list(order.values())
 
     def _around_reductions(self) -> set[ir.Value]:
@@ -195,7 +202,7 @@ class _Graph:
         if node.name == "reduce":
             return self._is_reduction(node)
         if self._kind == "gpu":
-            if node.name == "broadcast_in_dim" and _repeats(node):
+            if node.name == "broadcast_in_dim" and repeats(node):
                 return node.shape in self._reduced_shapes
             return node.name in _BETWEEN_REDUCTIONS
         if node.name == "divide" and self._is_by_few(node):
@@ -223,11 +230,11 @@ class _Graph:
         """Whether the results of `node` are in memory: whether it does not join all its users."""
         if self._is_free(node):
             return False
-        is_fused = node.name in _FUSED_BY[self._kind]
-        if not is_fused or any(value in self._outputs for value in node.results):
+        if node.name not in self._fused or not self._outputs.isdisjoint(node.results):
             return True
-        if not all(self._takes(self.order[user], node) for user in users):
-            return True
+        for user in users:
+            if not self._takes(self.order[user], node):
+                return True
         if node.key in self._in_library:
             if self._joins(node, users):
                 return False
@@ -253,11 +260,15 @@ class _Graph:
 
     def _use_by(self, node: Node, users: Sequence[int]) -> int:
         """How the kernel of `users` uses the elements of `node`, which they read."""
-        uses = [max(_use_of(self.order[user], node), self._use[user]) for user in users]
-        return _AGAIN if len(uses) > 1 and any(uses) else max(uses, default=_EACH)
+        most = _EACH
+        for user in users:
+            most = max(most, _use_of(self.order[user], node), self._use[user])
+        return _AGAIN if len(users) > 1 and most != _EACH else most
 
     def _root_of_all(self, nodes: Sequence[int]) -> int | None:
         """The root of the one kernel that computes all of these ops; None if several do."""
+        if len(nodes) == 1:
+            return self._root[nodes[0]]
         roots = {self._root[node] for node in nodes}
         return roots.pop() if len(roots) == 1 else None
 
@@ -266,7 +277,7 @@ class _Graph:
         inside = self._in_library
         if inside and self._kind == "cpu" and (user.key in inside) != (node.key in inside):
             return False
-        if user.name not in _FUSED_BY[self._kind] or user.name in _WITH_EPILOGUE:
+        if user.name not in self._fused or user.name in _WITH_EPILOGUE:
             return False
         if node.name in _WITH_EPILOGUE:
             return user.name in ELEMENTWISE
@@ -344,7 +355,7 @@ class _Graph:
         if node.key in kernel.scattered or takes_columns(node):
             kernel.scattered.add(key)
         if node.name == "broadcast_in_dim" and key not in self._in_library:
-            needed = wanted / _repeated_at_once(node)
+            needed = wanted / repeated_at_once(node)
         known = kernel.demand.get(key, 0)
         kernel.demand[key] = known + needed if node.name in _SHIFTING else max(known, needed)
 
@@ -364,27 +375,12 @@ class _Graph:
         return sorted(inside.values(), key=lambda node: -self._number[node.key])
 
 
-def _repeats(node: Node) -> bool:
-    """Whether a broadcast repeats elements of its operand."""
-    return node.elements > elements_of_value(node.operands[0])
-
-
 def _use_of(user: Node, node: Node) -> int:
     if user.name == "broadcast_in_dim":
-        return _AGAIN if _repeats(user) else _ELSEWHERE
+        return _AGAIN if repeats(user) else _ELSEWHERE
     if user.name in ELEMENTWISE:  # `select` and `clamp` also take scalars
         return _AGAIN if user.elements > node.elements else _EACH
     return _ELSEWHERE
-
-
-def _repeated_at_once(node: Node) -> int:
-    """How many adjacent elements of a broadcast are one element of its operand."""
-    count, kept = 1, set(node.op.broadcast_dimensions)
-    for dim in reversed(range(len(node.shape))):
-        if dim in kept:
-            break
-        count *= max(node.shape[dim], 1)
-    return count
 
 
 def _read_of(node: Node, value: ir.Value, wanted: float) -> float:

@@ -22,9 +22,9 @@ Ops on 3,000 elements were not in its kernels, ops on 5,000 were, on jaxlib 0.10
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is made for each op that is priced
 class Node:
-    """One op of a program, as the models read it.
+    """One op of a program, as the models read it. It is not changed.
 
     Attributes:
         op: the op.
@@ -108,15 +108,33 @@ def takes_columns(node: Node) -> bool:
     return bool(shape) and taken[-1] * 2 <= shape[-1]
 
 
+def repeats(node: Node) -> bool:
+    """Whether a broadcast repeats elements of its operand."""
+    return node.elements > elements_of_value(node.operands[0])
+
+
+def repeated_at_once(node: Node) -> int:
+    """How many adjacent elements of a broadcast are one element of its operand."""
+    count, kept = 1, set(node.op.broadcast_dimensions)
+    for dim in reversed(range(len(node.shape))):
+        if dim in kept:
+            break
+        count *= max(node.shape[dim], 1)
+    return count
+
+
 def node_of(op: ir.OpView) -> Node:
     results = tuple(op.results)
-    kind = results[0].type
-    is_known = isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
-    shape = tuple(kind.shape) if is_known else ()
-    elements = prod(shape) if is_known else 0
+    key = results[0]
+    kind = key.type
+    shape: tuple[int, ...] = ()
+    elements = 0
+    if isinstance(kind, ir.RankedTensorType) and kind.has_static_shape:
+        shape = tuple(kind.shape)
+        elements = prod(shape)
     for other in results[1:]:
         elements = max(elements, elements_of_value(other))
-    return Node(op, name_of(op), tuple(op.operands), results, results[0], shape, elements)
+    return Node(op, name_of(op), tuple(op.operands), results, key, shape, elements)
 
 
 def name_of(op: ir.OpView) -> str:

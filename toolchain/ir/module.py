@@ -57,7 +57,7 @@ def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
     while pending:
         for op in pending[-1]:
             yield op
-            if has_regions(op):
+            if _HAS_REGIONS.get(type(op), True) and has_regions(op):
                 pending.append(_ops_of(op))
                 break
         else:
@@ -73,10 +73,22 @@ def _ops_of(op: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
 
 def nesting_of(root: ir.Operation | ir.OpView) -> int:
     """How deep ops with regions are nested inside `root`; 1 for functions without loops."""
-    depth, level = 0, [root]
-    while level := [op for each in level for op in _ops_of(each) if has_regions(op)]:
+    return names_and_nesting(root)[1]
+
+
+def names_and_nesting(root: ir.Operation | ir.OpView) -> tuple[frozenset[str], int]:
+    """The results of `op_names` and `nesting_of`, in one walk."""
+    names: set[str] = set()
+    depth = -1
+    level: list[ir.Operation | ir.OpView] = [root]
+    while level:
         depth += 1
-    return depth
+        blocks = [block for op in level for region in op.regions for block in region.blocks]
+        ops: list[ir.OpView] = [op for block in blocks for op in block.operations]
+        found = {getattr(kind, "OPERATION_NAME", "") for kind in set(map(type, ops))}
+        names |= {op.operation.name for op in ops} if "" in found else found
+        level = [op for op in ops if has_regions(op)]
+    return frozenset(names), depth
 
 
 _HAS_REGIONS: dict[type, bool] = {}  # by op class: an op class has regions or it has none
@@ -106,12 +118,7 @@ def argument_names(function: ir.OpView) -> list[str]:
 
 def op_names(module: ir.Module) -> frozenset[str]:
     """The names of the ops that the module holds, such as "stablehlo.add"."""
-    names = set()
-    for kind in {type(op) for op in walk(module.operation)}:
-        if (name := getattr(kind, "OPERATION_NAME", None)) is None:
-            return frozenset(op.operation.name for op in walk(module.operation))
-        names.add(name)
-    return frozenset(names)
+    return names_and_nesting(module.operation)[0]
 
 
 def module_name(module: ir.Module) -> str:

@@ -43,15 +43,16 @@ def check_text(text: bytes, name: str) -> None:
             depth -= 1
 
 
-def make_room(module: ir.Module, name: str = "-") -> None:
+def make_room(module: ir.Module, name: str = "-", nesting: int | None = None) -> None:
     """Raise Python's recursion limit as far as a module needs.
 
-    It is not lowered again: other threads may need it.
+    It is not lowered again: other threads may need it. `nesting` is that of the module, if known.
 
     Raises:
         JxcError: the module is nested more than `MOST_NESTED` deep.
     """
-    depth = max(0, nesting_of(module.operation) - 1)  # without the functions
+    nesting = nesting_of(module.operation) if nesting is None else nesting
+    depth = max(0, nesting - 1)  # without the functions
     if depth > MOST_NESTED:
         raise JxcError(_too_deep(depth) if name == "-" else f"{name}: {_too_deep(depth)}")
     needed = _USUAL_FRAMES + _FRAMES * (depth + len(functions(module)))

@@ -35,9 +35,9 @@ class Invariants:
     module: dict[str, ir.Attribute]
 
     @staticmethod
-    def of(module: ir.Module) -> Invariants:
-        """The invariants of `module` as it is now."""
-        effects = frozenset(_effects(module))
+    def of(module: ir.Module, names: frozenset[str] | None = None) -> Invariants:
+        """The invariants of `module` as it is now; `names` are those of its ops, if known."""
+        effects = frozenset(_effects(module, names))
         return Invariants(_main(module), effects, dict(module.operation.attributes.items()))
 
     def with_attributes_of(self, module: ir.Module) -> Invariants:
@@ -133,8 +133,8 @@ def _attribute_dicts(main: dict[str, ir.Attribute], key: str) -> list[dict[str, 
 _MAY_ACT = OBSERVABLE | {"stablehlo.custom_call", "stablehlo.optimization_barrier"}
 
 
-def _effects(module: ir.Module) -> Iterator[str]:
-    if op_names(module).isdisjoint(_MAY_ACT):
+def _effects(module: ir.Module, names: frozenset[str] | None = None) -> Iterator[str]:
+    if (op_names(module) if names is None else names).isdisjoint(_MAY_ACT):
         return
     for op in walk(module.operation):
         name = op.operation.name

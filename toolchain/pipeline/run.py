@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
+from ..ir.module import names_and_nesting
 from ..ir.nesting import make_room
 from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import FailureInstrument, Instrument
@@ -65,13 +66,14 @@ def run_pipeline(
         PassError: a pass failed, or broke an invariant of the module.
         JxcError: the module is nested too deep.
     """
-    make_room(module, name)
+    found, nesting = names_and_nesting(module.operation)
+    make_room(module, name, nesting)
     report = PipelineReport()
     is_all_native = all(step.python is None for step in pipeline.steps)
     shardings = ResultShardings(None) if is_all_native else ResultShardings.of(module)
-    invariants = Invariants.of(module)
+    invariants = Invariants.of(module, found)
     is_changed = False
-    names: frozenset[str] | None = None  # of all ops in the module; None if they are not known
+    names: frozenset[str] | None = found  # of all ops in the module; None if they are not known
     with _no_collection():
         for index, step in enumerate(pipeline.steps):
             try:

@@ -59,7 +59,8 @@ def apply_rules(
     if key not in tables:
         tables[key] = RulesByOp([rule for rule in rules if _is_active(rule, context)])
     guard = Guard(module) if is_partitioned(module) else None
-    context = replace(context, partition=guard)
+    if guard is not context.partition:
+        context = replace(context, partition=guard)
     worklist = Worklist(module, tables[key], context, max_num_rewrites, guard)
     with module.context:
         worklist.run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -97,20 +97,27 @@ class Pass:
         return tuple(RuleCount(rule.name) for rule in self.rules)
 
     @cached_property
-    def _by_root(self) -> dict[str, list[Rule]]:
-        """The rules by the names of their roots; those that have none are listed under ""."""
-        found: dict[str, list[Rule]] = {}
+    def _needed(self) -> dict[str, set[tuple[frozenset[str], ...]]]:
+        """What the rules need besides their roots, by the names of these; "" for those without.
+
+        Of each set of names, the module must hold one.
+        """
+        found: dict[str, set[tuple[frozenset[str], ...]]] = {}
         for each in self.rules:
             for root in each.roots or ("",):
-                found.setdefault(root, []).append(each)
-        return found
+                found.setdefault(root, set()).add(each.needed_names)
+        return {root: {()} if () in needed else needed for root, needed in found.items()}
 
-    def may_fire(self, names: Collection[str]) -> bool:
+    def may_fire(self, names: frozenset[str]) -> bool:
         """Whether it may change a module whose ops have these names."""
         if not self.rules:
             return not self.needs or not self.needs.isdisjoint(names)
-        by_root = self._by_root
-        return any(rule.may_fire(names) for name in ("", *names) for rule in by_root.get(name, ()))
+        for root, needed in self._needed.items():
+            if root in names or not root:
+                for each in needed:
+                    if not any(map(names.isdisjoint, each)):
+                        return True
+        return False
 
     def __repr__(self) -> str:
         made_of = f", {len(self.rules)} rules" if self.rules else ""

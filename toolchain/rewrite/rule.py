@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import Any, Protocol, TypeAlias
@@ -190,13 +190,13 @@ class Rule:
         targets = f", on {', '.join(self.targets)}" if self.targets else ""
         return f"{self.contract}{promise}{targets}"
 
-    def may_fire(self, names: Collection[str]) -> bool:
-        """Whether it may apply in a module whose ops have these names."""
-        if self.roots and not any(root in names for root in self.roots):
-            return False
-        return all(
-            kinds is None or any(getattr(kind, "OPERATION_NAME", "") in names for kind in kinds)
+    @property
+    def needed_names(self) -> tuple[frozenset[str], ...]:
+        """Sets of names of ops, of each of which the module must hold one besides a root."""
+        return tuple(
+            frozenset(getattr(kind, "OPERATION_NAME", "") for kind in kinds)
             for kinds in (self.producer, self.needs)
+            if kinds is not None
         )
 
     def matches(self, producers: Set[type | str]) -> bool:

@@ -11,6 +11,7 @@ from ..ir.values import SPLATS, splat_of
 from .rule import Rule, RuleCount
 
 _GENERIC = (ir.OpView, ir.Operation)  # ops whose dialect has no Python classes
+_SPLATS = frozenset(SPLATS)
 
 
 class RulesByOp:
@@ -32,6 +33,8 @@ class RulesByOp:
             for root, tried in self._by_name.items()
         }
         self._by_producers: dict[tuple[type, frozenset[type | str]], list[Rule]] = {}
+        self._by_operands: dict[tuple[type, ...], list[Rule]] = {}
+        self.has_priced = any(each.priced for each in rules)
         self._wanted: dict[type, bool] = {}
 
     def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
@@ -49,16 +52,27 @@ class RulesByOp:
         tried = self._by_name.get(name)
         if tried is None:
             return ()
-        operands = op.operands
-        kinds: set[type | str] = {type(value.owner) for value in operands}
-        if (wanted := self._constants[name]) and not kinds.isdisjoint(SPLATS):
+        operands = list(op.operands)
+        kinds = (type(op), *[type(value.owner) for value in operands])
+        wanted = self._constants[name]
+        if wanted and not _SPLATS.isdisjoint(kinds[1:]):
+            names: set[type | str] = set(kinds[1:])
             for value in operands:
-                kinds |= wanted & constants_of(value)
-        key = type(op), frozenset(kinds)
-        found = self._by_producers.get(key)
+                names |= wanted & constants_of(value)
+            return self._matching(type(op), frozenset(names), tried)
+        found = self._by_operands.get(kinds)
         if found is None:
-            found = [each for each in tried if each.matches(key[1])]
-            self._by_producers[key] = found
+            found = self._matching(type(op), frozenset(kinds[1:]), tried)
+            self._by_operands[kinds] = found
+        return found
+
+    def _matching(
+        self, kind: type, producers: frozenset[type | str], tried: Sequence[Rule]
+    ) -> list[Rule]:
+        found = self._by_producers.get((kind, producers))
+        if found is None:
+            found = [each for each in tried if each.matches(producers)]
+            self._by_producers[kind, producers] = found
         return found
 
 

@@ -213,7 +213,8 @@ class Worklist:
         operands.
         """
         left = list(rules)
-        signature = self._gate.signature(op) if any(rule.priced for rule in rules) else None
+        is_priced = self._rules.has_priced and any(rule.priced for rule in rules)
+        signature = self._gate.signature(op) if is_priced else None
         while left:
             best, most, made = None, 0.0, None
             for rule in left:
@@ -248,8 +249,7 @@ class Worklist:
 
     def _proposed(self, rule: Rule, op: ir.OpView) -> _Proposal | None:
         """The replacement of `op` that a rule builds; None if the rule does not match."""
-        values = self._try(rule, op)
-        if values is None:
+        if (values := self._try(rule, op)) is None:
             return None
         self._live.register()
         return _Proposal(rule, values, self._keeping_effects(op), self._built_for(values))
@@ -298,17 +298,16 @@ class Worklist:
         start = perf_counter()
         try:
             returned = rule.function(op, self._context) if rule.wants_context else rule.function(op)
-            if returned is None:
-                return None
+            values = None
             if isinstance(returned, NoMatch):
                 remark(rule.name, "missed", op.location, returned.reason)
-                return None
-            return checked_result(returned, op)
+            elif returned is not None:
+                values = checked_result(returned, op)
         except Exception as error:
             error.add_note(f"in {_rewrite_at(rule.name, op.operation.name, op.location)}")
             raise
-        finally:
-            tally.seconds += perf_counter() - start
+        tally.seconds += perf_counter() - start
+        return values
 
     def _keeping_effects(self, op: ir.OpView) -> list[Handle]:
         """New ops without results, which keep the side effects of the branches of `op`."""
