@@ -158,7 +158,11 @@ def functions(module: ir.Module | ir.Operation) -> dict[str, ir.OpView]:
 
 def main_of(module: ir.Module | ir.Operation) -> ir.OpView | None:
     """The function @main, or None."""
-    return functions(module).get("main")
+    symbols = ir.SymbolTable(module.operation)  # faster than the names of all functions
+    if "main" not in symbols:
+        return None
+    found: ir.OpView = symbols["main"]
+    return found if found.operation.name == "func.func" else None
 
 
 def ops_of(block: ir.Block) -> list[ir.OpView]:

@@ -9,8 +9,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from ..errors import JxcError
-from ..ir import format_diagnostics, functions, op_names, walk
-from ..ir.module import OBSERVABLE, has_side_effect
+from ..ir import format_diagnostics, op_names, walk
+from ..ir.module import OBSERVABLE, has_side_effect, main_of
 from ..ir.propagation import can_propagate, main_result_shardings, restore_result_shardings
 from ..ir.shardings import is_partitioned
 
@@ -91,10 +91,11 @@ _MAIN_ATTRIBUTES = ("function_type", "arg_attrs", "res_attrs")
 
 
 def _main(module: ir.Module) -> dict[str, ir.Attribute] | None:
-    main = functions(module).get("main")
+    main = main_of(module)
     if main is None:
         return None
-    return {key: main.attributes[key] for key in _MAIN_ATTRIBUTES if key in main.attributes}
+    attributes = main.attributes
+    return {key: attributes[key] for key in _MAIN_ATTRIBUTES if key in attributes}
 
 
 def _check_main(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir, passmanager
+from jaxlib.mlir.dialects import func
 
 from ..ir import register_native_passes, walk
 from ..ir.converters import register_inliner
@@ -113,7 +114,7 @@ _NO_INLINE = "no_inline"  # MLIR's inliner leaves such calls
 
 
 def _annotated_calls(module: ir.Module) -> list[ir.OpView]:
-    calls = (op for op in walk(module.operation) if op.operation.name == "func.call")
+    calls = [op for op in walk(module.operation) if isinstance(op, func.CallOp)]
     return [op for op in calls if has_annotation(op) or is_materialize_call(op)]
 
 
@@ -124,7 +125,8 @@ def run_native(element: str, module: ir.Module) -> None:
         ir.MLIRError: the pass failed, or left invalid IR.
     """
     register_native_passes()
-    register_inliner(module.context)
+    if "inline" in element:
+        register_inliner(module.context)
     manager = passmanager.PassManager.parse(f"builtin.module({element})", module.context)
     manager.enable_verifier(not only_removes(element))  # MLIR's own keep a module valid
     manager.run(module.operation)
