@@ -11,6 +11,7 @@ from jxc.ir import build
 from jxc.ir.values import element_type, is_complex, shape_of
 
 from .._shared.signed_zero import plus_zero
+from . import cost
 from .formulas import Linear, Solution, Term
 from .trees import Tree
 
@@ -114,51 +115,84 @@ class _Loops:
         return build.reshape(self._roots[number], self._solution.kept_sizes(before))
 
     def _loop(self, linear: Linear) -> ir.Value:
-        axis = self._solution.axis
         rate, drive = (
             None if number is None else self._root(number) for number in (linear.rate, linear.drive)
         )
-        given = [x for x in (rate, drive) if x is not None]
-        sizes = [max(each) for each in zip(*map(shape_of, given), strict=True)]
-        row = [1 if dim == axis else size for dim, size in enumerate(sizes)]
-        element = element_type(given[0])
-        length = sizes[axis]
-        wide = _wide(element)
+        return _Loop(rate, drive, self._solution.axis, linear.is_backward).build()
 
-        def read(x: ir.Value, at: ir.Value) -> ir.Value:
-            one = [1 if dim == axis else size for dim, size in enumerate(shape_of(x))]
-            found = hlo.dynamic_slice(x, build.starts_along(x, {axis: at}), one)
-            return _stretched(build.convert(found, wide), row)
+
+class _Loop:
+    """The loop of one recurrence."""
+
+    def __init__(
+        self, rate: ir.Value | None, drive: ir.Value | None, axis: int, is_backward: bool
+    ) -> None:
+        self._rate, self._drive = rate, drive
+        self._axis, self._is_backward = axis, is_backward
+        self._given = [x for x in (rate, drive) if x is not None]
+        self._sizes = [max(each) for each in zip(*map(shape_of, self._given), strict=True)]
+        self._length = self._sizes[axis]
+        self._row = [1 if dim == axis else size for dim, size in enumerate(self._sizes)]
+        self._element = element_type(self._given[0])
+
+    def build(self) -> ir.Value:
+        """The elements of the recurrence."""
+        # The first element is not multiplied by anything: its rate may be infinite.
+        i32 = ir.IntegerType.get_signless(32)
+        first = build.scalar(self._length - 1 if self._is_backward else 0, i32)
+        (total,) = self._read(self._given[-1], first, 1)
+        total = total if self._drive is None else _sum_from_zero(total)
+        buffer = build.constant(0, ir.RankedTensorType.get(self._sizes, self._element))
+        values = [total, self._write(buffer, [total], first)]
+        left = self._length - 1
+        step = cost.elements_of_iteration(self._sizes, self._axis)
 
         def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-            # The carried value is multiplied by the rate already, so that the first element is
-            # not multiplied by anything: its rate may be infinite.
-            total, done = carried
-            here = _end(length - 1, number) if linear.is_backward else number
-            if drive is not None:
-                total = hlo.add(total, read(drive, here))
-            starts = build.starts_along(done, {axis: here})
-            found = build.convert(total, element)
-            if rate is not None:  # a sum from 0.0 is never -0.0
-                found = plus_zero(found)
-            done = hlo.dynamic_update_slice(done, found, starts)
-            if rate is not None:
-                at = here
-                if not linear.is_backward:  # StableHLO clamps the last one, which is not used
-                    at = hlo.add(number, build.scalar(1, element_type(number)))
-                total = hlo.multiply(total, read(rate, at))
-            return [total, done]
+            return self._advance(number, *carried, step)
 
-        if drive is None:
-            start = build.convert(build.slice_along(rate, {axis: range(1)}), wide)
-        else:
-            start = build.constant(0, ir.RankedTensorType.get(row, wide))
-        buffer = build.constant(0, ir.RankedTensorType.get(sizes, element))
-        return build.fori_loop(length, [start, buffer], body)[1]
+        values = build.fori_loop(left // step, values, body, step=step)
+        if rest := left % step:
+            values = self._advance(build.scalar(left - rest, i32), *values, rest)
+        return values[1]
+
+    def _advance(
+        self, number: ir.Value, total: ir.Value, done: ir.Value, count: int
+    ) -> list[ir.Value]:
+        """Compute `count` more elements; `number` are done after the first."""
+        kind = element_type(number)
+        at = after = hlo.add(number, build.scalar(1, kind))
+        if self._is_backward:
+            at = hlo.subtract(build.scalar(self._length - 1 - count, kind), number)
+            after = hlo.add(at, build.scalar(1, kind))
+        rates = [] if self._rate is None else self._read(self._rate, after, count)
+        drives = [] if self._drive is None else self._read(self._drive, at, count)
+        found = {}
+        for i in reversed(range(count)) if self._is_backward else range(count):
+            total = hlo.multiply(total, rates[i]) if rates else total
+            total = hlo.add(total, drives[i]) if drives else total
+            found[i] = total
+        return [total, self._write(done, [found[i] for i in range(count)], at)]
+
+    def _read(self, x: ir.Value, at: ir.Value, count: int) -> list[ir.Value]:
+        """Elements along the axis from `at` on, wide."""
+        axis = self._axis
+        sizes = [count if dim == axis else size for dim, size in enumerate(shape_of(x))]
+        found = hlo.dynamic_slice(x, build.starts_along(x, {axis: at}), sizes)
+        each = [build.slice_along(found, {axis: range(i, i + 1)}) for i in range(count)]
+        return [_stretched(build.convert(one, _wide(self._element)), self._row) for one in each]
+
+    def _write(self, done: ir.Value, found: Sequence[ir.Value], at: ir.Value) -> ir.Value:
+        each = [build.convert(one, self._element) for one in found]
+        together = hlo.concatenate(each, self._axis) if len(each) > 1 else each[0]
+        if self._rate is not None:  # a sum from 0.0 is never -0.0
+            together = plus_zero(together)
+        return hlo.dynamic_update_slice(done, together, build.starts_along(done, {self._axis: at}))
 
 
-def _end(last: int, number: ir.Value) -> ir.Value:
-    return hlo.subtract(build.scalar(last, element_type(number)), number)
+def _sum_from_zero(x: ir.Value) -> ir.Value:
+    if not is_complex(x):
+        return plus_zero(x)
+    return hlo.complex(plus_zero(hlo.real(x)), plus_zero(hlo.imag(x)))
 
 
 def _reduced(x: ir.Value, dims: Sequence[int]) -> ir.Value:

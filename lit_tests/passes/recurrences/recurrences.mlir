@@ -3,21 +3,23 @@
 
 // GPU-NOT: stablehlo.while
 
-// The loop carries a[t] y[t - 1], so that the first element is not multiplied by anything. Where a
-// result is -0.0, the tree has 0.0, by the zeros of its pads. It carries f64.
+// The first element is not multiplied by anything. Where a result is -0.0, the tree has 0.0, by the
+// zeros of its pads. The loop carries f64, and computes 8 elements in an iteration; the other 7 are
+// computed after it.
 // CHECK-LABEL: func.func @recurrences_linear(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<32xf32>, %[[B:[a-z0-9]+]]: tensor<32xf32>
 // CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while(
 // CHECK: do {
-// CHECK: stablehlo.dynamic_slice %[[B]],
-// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.add {{.*}} : tensor<1xf64>
-// CHECK: %[[N:[a-z0-9_]+]] = stablehlo.convert %[[Y]] : (tensor<1xf64>) -> tensor<1xf32>
-// CHECK: %[[Z:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[N]]
+// CHECK: stablehlo.dynamic_slice %[[A]], %{{.*}}, sizes = [8]
+// CHECK: stablehlo.dynamic_slice %[[B]], %{{.*}}, sizes = [8]
+// CHECK-COUNT-8: stablehlo.multiply %{{.*}} : tensor<1xf64>
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.concatenate {{.*}} -> tensor<8xf32>
+// CHECK: %[[Z:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[C]]
 // CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[Z]],
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[A]],
-// CHECK: %[[W:[a-z0-9_]+]] = stablehlo.convert %[[R]]
-// CHECK: stablehlo.multiply %[[Y]], %[[W]]
-// CHECK: return %[[L]]#2
+// CHECK: stablehlo.dynamic_slice %[[A]], %{{.*}}, sizes = [7]
+// CHECK: stablehlo.concatenate {{.*}} -> tensor<7xf32>
+// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[L]]#2,
+// CHECK: return %[[Y]]
 func.func @recurrences_linear(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>) -> (tensor<32xf32>) {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
   %0 = stablehlo.slice %arg0 [0:31:2] : (tensor<32xf32>) -> tensor<16xf32>
@@ -108,11 +110,15 @@ func.func @recurrences_linear(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>) -> (
 
 // The gradient of a sum: a loop backward, one forward, and their product for the rates.
 // CHECK-LABEL: func.func @recurrences_gradient(
-// CHECK: %[[S:[a-z0-9_]+]]:3 = stablehlo.while(
-// CHECK-NOT: stablehlo.slice
-// CHECK: %[[Y:[a-z0-9_]+]]:3 = stablehlo.while(
-// CHECK: stablehlo.slice %[[S]]#2 [1:32]
-// CHECK: stablehlo.slice %[[Y]]#2 [0:31]
+// CHECK: stablehlo.while(
+// CHECK: stablehlo.concatenate {{.*}} -> tensor<7xf32>
+// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.dynamic_update_slice
+// CHECK-NOT: stablehlo.slice %[[S]]
+// CHECK: stablehlo.while(
+// CHECK: stablehlo.concatenate {{.*}} -> tensor<7xf32>
+// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.dynamic_update_slice
+// CHECK: stablehlo.slice %[[S]] [1:32]
+// CHECK: stablehlo.slice %[[Y]] [0:31]
 // CHECK-NEXT: stablehlo.multiply
 // CHECK: stablehlo.select
 // CHECK: return
