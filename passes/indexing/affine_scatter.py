@@ -3,7 +3,7 @@
 Each dimension of the operand is indexed by at most one dimension of the updates, with a constant
 step. If all steps are 1 or -1, the updates form one block, which is replaced. Otherwise the updates
 are padded to the operand's shape, with step - 1 elements in between, and selected by a mask that is
-padded in the same way.
+padded in the same way; an operand of equal elements is the padding itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence
-from jxc.ir.values import element_type, is_integer, shape_of, static_shape
+from jxc.ir.values import (
+    element_type,
+    is_integer,
+    shape_of,
+    splat_attr,
+    static_shape,
+    users,
+)
 from jxc.rewrite import PassContext, exact, once_per_visit, rule
 
 from ..simplify.gather import component_of
@@ -48,9 +55,15 @@ class _ScatteredAxis(NamedTuple):
     extent: int
 
     @property
+    def written(self) -> range:
+        """The indices that are written, in the operand's order."""
+        step = abs(self.step)
+        return range(self.low, self.low + (self.size - 1) * step + 1, step)
+
+    @property
     def high(self) -> int:
         """Number of elements after the last one that is written."""
-        return self.extent - 1 - self.low - (self.size - 1) * abs(self.step)
+        return self.extent - 1 - self.written[-1]
 
 
 _Combine = Callable[[ir.Value, ir.Value], ir.Value]
@@ -72,16 +85,36 @@ def block_scatter_to_update(op: hlo.ScatterOp, context: PassContext) -> ir.Value
     return _with_block(x, _arranged(op.updates[0], axes), axes, combine)
 
 
+@rule(exact, producer=hlo.ScatterOp)
+def slice_of_affine_scatter(op: hlo.SliceOp) -> ir.Value | None:
+    """slice(scatter(x, affine indices, u)) -> f(slice(x), u), if it takes all that is written."""
+    scatter = op.operand.owner
+    if (found := _affine(scatter)) is None or not _takes_written(op, found[1]):
+        return None
+    combine, axes = found
+    return combine(_written(scatter.inputs[0], axes), _arranged(scatter.updates[0], axes))
+
+
+def _takes_written(op: hlo.SliceOp, axes: Sequence[_ScatteredAxis]) -> bool:
+    """Whether a slice of a scatter takes the elements that are written, and no others."""
+    cuts = map(range, op.start_indices, op.limit_indices, op.strides)
+    return all(cut == axis.written for cut, axis in zip(cuts, axes, strict=True))
+
+
 @rule(exact, priced=True)
 def affine_scatter_to_pad(op: hlo.ScatterOp) -> ir.Value | None:
     """scatter(x, affine indices, u) -> select(mask, f(x, pad(u)), x).
 
     f is one op, or u itself. Each dimension of x is indexed by one dimension of u, or at one index,
-    all in bounds; the mask is True where the pad puts u.
+    all in bounds; the mask is True where the pad puts u. If all elements of x are equal to c, the
+    result is pad(f(c, u), c). Slices of what is written are left to `slice-of-affine-scatter`.
     """
     if (found := _affine(op)) is None or _is_block(found[1]):
         return None
     combine, axes = found
+    slices = (user for user in users(op.results[0]) if isinstance(user, hlo.SliceOp))
+    if any(_takes_written(each, axes) for each in slices):
+        return None
     return _with_pad(op.inputs[0], _arranged(op.updates[0], axes), axes, combine)
 
 
@@ -100,10 +133,13 @@ def _is_block(axes: Sequence[_ScatteredAxis]) -> bool:
 def _with_block(
     x: ir.Value, u: ir.Value, axes: Sequence[_ScatteredAxis], combine: _Combine
 ) -> ir.Value:
-    kept = {dim: range(axis.low, axis.low + axis.size) for dim, axis in enumerate(axes)}
-    there = build.slice_along(x, kept)
     starts = [build.scalar(axis.low, ir.IntegerType.get_signless(32)) for axis in axes]
-    return hlo.dynamic_update_slice(x, combine(there, u), starts)
+    return hlo.dynamic_update_slice(x, combine(_written(x, axes), u), starts)
+
+
+def _written(x: ir.Value, axes: Sequence[_ScatteredAxis]) -> ir.Value:
+    """The elements of x where the updates lie."""
+    return build.slice_along(x, {dim: axis.written for dim, axis in enumerate(axes)})
 
 
 def _with_pad(
@@ -111,6 +147,10 @@ def _with_pad(
 ) -> ir.Value:
     low, high = [axis.low for axis in axes], [axis.high for axis in axes]
     interior = [abs(axis.step) - 1 for axis in axes]
+    if (equal := splat_attr(x)) is not None:
+        there = build.splat(equal, u.type)
+        value = build.splat(equal, ir.RankedTensorType.get([], element_type(x)))
+        return hlo.pad(combine(there, u), value, low, high, interior)
     boolean = ir.IntegerType.get_signless(1)
     yes = build.splat(1, ir.RankedTensorType.get(shape_of(u), boolean))
     padded, mask = (

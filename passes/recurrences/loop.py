@@ -148,15 +148,15 @@ class _Loop:
         step = cost.elements_of_iteration(self._sizes, self._axis)
 
         def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-            return self._advance(number, *carried, step)
+            return self._advance(number, step, *carried)
 
         values = build.fori_loop(left // step, values, body, step=step)
         if rest := left % step:
-            values = self._advance(build.scalar(left - rest, i32), *values, rest)
+            values = self._advance(build.scalar(left - rest, i32), rest, *values)
         return values[1]
 
     def _advance(
-        self, number: ir.Value, total: ir.Value, done: ir.Value, count: int
+        self, number: ir.Value, count: int, total: ir.Value, done: ir.Value
     ) -> list[ir.Value]:
         """Compute `count` more elements; `number` are done after the first."""
         kind = element_type(number)

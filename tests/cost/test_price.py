@@ -25,6 +25,11 @@ from jxc.rewrite.remarks import collect_remarks
 
 X = np.ones((300, 70), np.float32)
 
+
+def _twice(x):
+    return x.reshape(-1) * (x.reshape(-1) + 1)
+
+
 PROGRAMS = {
     "elementwise": lambda x: jnp.tanh(x) * 2 + 1,
     "an expensive op of two users": lambda x: (jnp.exp(x) * 2, jnp.exp(x).T + 1),
@@ -41,6 +46,9 @@ PROGRAMS = {
     "slices of a sum": lambda x: jnp.tanh(x.sum(1))[1:] + 1,
     "the distance to a mean of columns": lambda x: x - x.mean(0),
     "a sum of 16-bit numbers": lambda x: x.astype(jnp.bfloat16).astype(jnp.float32).sum(1),
+    "a padded array read by two ops": lambda x: _twice(jnp.pad(x, 1)),
+    "a concatenation read by two ops": lambda x: _twice(jnp.concatenate([x, x * 3])),
+    "a padded array read by two kernels": lambda x: (jnp.exp(jnp.pad(x, 1)), jnp.pad(x, 1).T + 1),
     "a sum of integers": lambda x: (x.astype(jnp.int32) + 1).astype(jnp.float32).sum(1),
 }
 

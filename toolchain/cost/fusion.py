@@ -48,6 +48,9 @@ _FUSED_BY = {
 _EXPENSIVE = FUNCTIONS | _WITH_EPILOGUE | names("gather reduce reduce_window sqrt rsqrt remainder")
 """Ops that are not computed again for each of several users."""
 
+_CHOOSING = names("concatenate dynamic_update_slice pad")
+"""Ops that choose between operands by the index: XLA:CPU emits them only once in a kernel."""
+
 _OF_LIBRARY = (
     ARITHMETIC | FUNCTIONS | names("broadcast_in_dim concatenate reshape transpose")
 ) - names("select compare")
@@ -240,9 +243,21 @@ class _Graph:
                 return False
             if self._kind == "cpu":
                 return True
+        if node.name in _CHOOSING and self._kind == "cpu":
+            readers = self._readers(users)
+            return len({self._root[user] for user in readers}) < len(readers)
         if node.name in VIEWS or node.name not in _EXPENSIVE:
             return False
         return self._root_of_all(users) is None or self._use_by(node, users) == _AGAIN
+
+    def _readers(self, users: Sequence[int]) -> set[int]:
+        """The ops that read a value, of its reshapes as well."""
+        found: set[int] = set()
+        for user in users:
+            node = self.order[user]
+            is_view = node.name == "reshape" and not self._stored[node.key]
+            found |= self._readers(self._users.get(node.key, ())) if is_view else {user}
+        return found
 
     def _is_free(self, node: Node) -> bool:
         """Whether it is a constant, or a broadcast scalar constant."""

@@ -39,6 +39,55 @@ func.func @affine_scatter_to_pad_backwards(%x: tensor<1024x32xi32>, %u: tensor<4
   return %r : tensor<1024x32xi32>
 }
 
+// What is written is read: the rest of x is not needed.
+// CHECK-LABEL: func.func @slice_of_affine_scatter(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<64xf32>, %[[U:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT: %[[THERE:[a-z0-9_]+]] = stablehlo.slice %[[X]] [3:60:8]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.add %[[THERE]], %[[U]]
+// CHECK-NEXT: return %[[R]]
+func.func @slice_of_affine_scatter(%x: tensor<64xf32>, %u: tensor<8xf32>) -> tensor<8xf32> {
+  %i = stablehlo.constant dense<[[3], [11], [19], [27], [35], [43], [51], [59]]> : tensor<8x1xi32>
+  %s = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<64xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<64xf32>
+  %r = stablehlo.slice %s [3:60:8] : (tensor<64xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// Element 7 is read, which is not written.
+// CHECK-LABEL: func.func @slice_of_affine_scatter_not_others(
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.slice %{{.*}} [3:64:4] : (tensor<64xf32>) -> tensor<16xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @slice_of_affine_scatter_not_others(%x: tensor<64xf32>, %u: tensor<8xf32>) -> tensor<16xf32> {
+  %i = stablehlo.constant dense<[[3], [11], [19], [27], [35], [43], [51], [59]]> : tensor<8x1xi32>
+  %s = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<64xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<64xf32>
+  %r = stablehlo.slice %s [3:64:4] : (tensor<64xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// All elements of the operand are 2: no mask is needed.
+// CHECK-LABEL: func.func @affine_scatter_to_pad_of_equal(
+// CHECK: %[[TWO:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<8xf32>
+// CHECK: %[[V:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
+// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.multiply %[[TWO]], %arg0
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[S]], %[[V]], low = [3], high = [4], interior = [7]
+// CHECK-NEXT: return %[[R]]
+func.func @affine_scatter_to_pad_of_equal(%u: tensor<8xf32>) -> tensor<64xf32> {
+  %x = stablehlo.constant dense<2.0> : tensor<64xf32>
+  %i = stablehlo.constant dense<[[3], [11], [19], [27], [35], [43], [51], [59]]> : tensor<8x1xi32>
+  %s = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<64xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
+
 // x.at[1:3, 2:5].add(u): one block.
 // CHECK-LABEL: func.func @block_scatter_to_update(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
