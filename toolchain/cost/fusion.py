@@ -30,6 +30,7 @@ from .node import (
     is_over_last,
     name_of,
     node_of,
+    read_of,
     repeated_at_once,
     repeats,
     takes_columns,
@@ -58,9 +59,6 @@ _OF_LIBRARY = (
 
 _BETWEEN_REDUCTIONS = ELEMENTWISE | names("broadcast_in_dim reshape")
 """Ops that XLA:GPU computes in one kernel with reductions over the last dimension."""
-
-_WITH_SCALARS = names("broadcast_in_dim clamp select")
-"""Elementwise ops and views that may read an element several times."""
 
 _EACH, _ELSEWHERE, _AGAIN = range(3)
 """How a kernel reads a value: the element at each index, at other indices, or several times."""
@@ -360,7 +358,7 @@ class _Graph:
         inside: Mapping[ir.Value, Node],
     ) -> None:
         """Add what `node`, of which `wanted` elements are computed, reads of `value`."""
-        needed = _read_of(node, value, wanted)
+        needed = read_of(node, value, wanted)
         owner = self._of.get(value)
         if owner is None or owner.key not in inside:
             size = elements_of_value(value)
@@ -396,16 +394,3 @@ def _use_of(user: Node, node: Node) -> int:
     if user.name in ELEMENTWISE:  # `select` and `clamp` also take scalars
         return _AGAIN if user.elements > node.elements else _EACH
     return _ELSEWHERE
-
-
-def _read_of(node: Node, value: ir.Value, wanted: float) -> float:
-    """How many elements of `value` it takes to compute `wanted` elements of `node`."""
-    if node.name in ELEMENTWISE or node.name in VIEWS or node.name in FREE:
-        return min(wanted, elements_of_value(value)) if node.name in _WITH_SCALARS else wanted
-    size = elements_of_value(value)
-    whole = max(node.elements, 1)
-    if node.name in ("gather", "dynamic_slice", "pad"):
-        return min(wanted, size) if value == node.operands[0] else min(size, wanted)
-    if node.name == "dynamic_update_slice":
-        return 0 if value == node.operands[0] else size
-    return size * wanted / whole  # concatenations, reductions, and whatever reads all of it

@@ -15,6 +15,9 @@ MOVES = names("concatenate dynamic_slice dynamic_update_slice gather pad")
 FREE = names("constant iota")
 ELEMENTWISE = ARITHMETIC | FUNCTIONS | names("bitcast_convert complex imag real square is_inf conj")
 FUSED = VIEWS | MOVES | FREE | ELEMENTWISE | names("reduce")
+_WITH_SCALARS = names("broadcast_in_dim clamp select")
+"""Elementwise ops and views that may read an element several times."""
+
 LEAST_OF_LIBRARY = 4096
 """The least elements of an op, or of the operand of a reduction, that the library computes.
 
@@ -147,3 +150,16 @@ def elements_of_value(value: ir.Value) -> int:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 0
     return elements_of(kind)
+
+
+def read_of(node: Node, value: ir.Value, wanted: float) -> float:
+    """How many elements of `value` it takes to compute `wanted` elements of `node`."""
+    if node.name in ELEMENTWISE or node.name in VIEWS or node.name in FREE:
+        return min(wanted, elements_of_value(value)) if node.name in _WITH_SCALARS else wanted
+    size = elements_of_value(value)
+    whole = max(node.elements, 1)
+    if node.name in ("gather", "dynamic_slice", "pad"):
+        return min(wanted, size) if value == node.operands[0] else min(size, wanted)
+    if node.name == "dynamic_update_slice":
+        return 0 if value == node.operands[0] else size
+    return size * wanted / whole  # concatenations, reductions, and whatever reads all of it
