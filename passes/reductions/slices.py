@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.cpu import are_few_wide_rows
+from jxc.cost.fusion import is_fusible
 from jxc.cost.rates import IS_OLD
 from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
@@ -29,6 +30,12 @@ slices in 0.2.
 """
 
 _MOST_VISITED = 8  # ops after the reduction
+
+_LONG = 12
+"""An operand that more ops of a kernel compute is stored before it is cut.
+
+XLA would emit them once for each slice, and store each gather and each function among them.
+"""
 
 _COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
@@ -53,10 +60,9 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
         return None
     if count > MOST_SLICES and combine is not hlo.add and accumulator != element_type(op.result):
         return None  # XLA may take extrema of 16-bit floats in their own type
-    terms = [
-        build.convert(build.reshape(each, kept), accumulator)
-        for each in _slices(op.inputs[0], dims)
-    ]
+    x = op.inputs[0]
+    x = materialize(x) if _is_computed_by_many(x) else x
+    terms = [build.convert(build.reshape(each, kept), accumulator) for each in _slices(x, dims)]
     initial = op.init_values[0]
     if combine is hlo.add:
         terms[0] = add_to_initial(initial, terms[0])
@@ -65,6 +71,16 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     result = build.convert(functools.reduce(combine, terms), element_type(op.result))
     is_read_again = len(users(op.result)) > 1 or (is_wide and _is_repeated(op.result))
     return materialize(result) if is_read_again else result
+
+
+def _is_computed_by_many(value: ir.Value) -> bool:
+    pending, found = [value], set[ir.Value]()
+    while pending and len(found) <= _LONG:
+        owner = pending.pop().owner
+        if not isinstance(owner, ir.Block) and is_fusible(owner):
+            found.add(owner.results[0])
+            pending += (each for each in owner.operands if each not in found)
+    return len(found) > _LONG
 
 
 def _is_repeated(value: ir.Value) -> bool:

@@ -24,6 +24,30 @@ func.func @reduce_to_slices_used_twice(%x: tensor<8400x2xf32>) -> (tensor<8400xf
   return %r, %r : tensor<8400xf32>, tensor<8400xf32>
 }
 
+// The operand is stored: XLA would emit its ops once for each slice.
+// CHECK-LABEL: func.func @reduce_to_slices_of_many_ops(
+// CHECK: %[[X:[a-z0-9_]+]] = call @stored_tensor_8400x2xf32_(
+// CHECK: stablehlo.slice %[[X]]
+// CHECK: stablehlo.slice %[[X]]
+func.func @reduce_to_slices_of_many_ops(%x: tensor<8400x2xf32>) -> tensor<8400xf32> {
+  %0 = stablehlo.cosine %x : tensor<8400x2xf32>
+  %1 = stablehlo.sine %0 : tensor<8400x2xf32>
+  %2 = stablehlo.cosine %1 : tensor<8400x2xf32>
+  %3 = stablehlo.sine %2 : tensor<8400x2xf32>
+  %4 = stablehlo.cosine %3 : tensor<8400x2xf32>
+  %5 = stablehlo.sine %4 : tensor<8400x2xf32>
+  %6 = stablehlo.cosine %5 : tensor<8400x2xf32>
+  %7 = stablehlo.sine %6 : tensor<8400x2xf32>
+  %8 = stablehlo.cosine %7 : tensor<8400x2xf32>
+  %9 = stablehlo.sine %8 : tensor<8400x2xf32>
+  %10 = stablehlo.cosine %9 : tensor<8400x2xf32>
+  %11 = stablehlo.sine %10 : tensor<8400x2xf32>
+  %12 = stablehlo.cosine %11 : tensor<8400x2xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%12 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8400x2xf32>, tensor<f32>) -> tensor<8400xf32>
+  return %r : tensor<8400xf32>
+}
+
 // No number is less than -inf: the initial value needs no op.
 // CHECK-LABEL: func.func @reduce_to_slices_maximum(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8400x2xf32>
