@@ -70,13 +70,3 @@ def is_faster(sizes: Sequence[int], axis: int, width: int) -> bool:
     distance = length * adjacent
     most = FAR_LINES if distance > PAGE // 2 else COLUMN_LINES
     return rows * lines_apart(distance) <= most
-
-
-def elements_of_iteration(sizes: Sequence[int], axis: int) -> int:
-    """How many elements along an axis an iteration computes.
-
-    One element at a time, most of an iteration is the loop itself: 8 of a row of 65,536 ran 2.1
-    times as fast, 4 1.9 times; 16 were not fused and ran 30 times slower. With 4 or more elements
-    beside each other, several were not faster: 512 x 4 0.3 times with 8, 0.8 with 4.
-    """
-    return 8 if prod(sizes) == sizes[axis] else 1

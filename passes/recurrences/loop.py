@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.cost.cpu import elements_of_iteration
 from jxc.ir import build
 from jxc.ir.values import element_type, is_complex, shape_of
 
 from .._shared.signed_zero import plus_zero
-from . import cost
 from .formulas import Linear, Solution, Term
 from .trees import Tree
 
@@ -144,21 +144,12 @@ class _Loop:
         total = total if self._drive is None else _sum_from_zero(total)
         buffer = build.constant(0, ir.RankedTensorType.get(self._sizes, self._element))
         values = [total, self._write(buffer, [total], first)]
-        left = self._length - 1
-        step = cost.elements_of_iteration(self._sizes, self._axis)
+        step = elements_of_iteration(self._sizes, self._axis)
+        return build.fori_loop_by_groups(self._length - 1, step, values, self._advance)[1]
 
-        def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-            return self._advance(number, step, *carried)
-
-        values = build.fori_loop(left // step, values, body, step=step)
-        if rest := left % step:
-            values = self._advance(build.scalar(left - rest, i32), rest, *values)
-        return values[1]
-
-    def _advance(
-        self, number: ir.Value, count: int, total: ir.Value, done: ir.Value
-    ) -> list[ir.Value]:
+    def _advance(self, number: ir.Value, count: int, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """Compute `count` more elements; `number` are done after the first."""
+        total, done = carried
         kind = element_type(number)
         at = after = hlo.add(number, build.scalar(1, kind))
         if self._is_backward:
@@ -175,15 +166,14 @@ class _Loop:
 
     def _read(self, x: ir.Value, at: ir.Value, count: int) -> list[ir.Value]:
         """Elements along the axis from `at` on, wide."""
-        axis = self._axis
-        sizes = [count if dim == axis else size for dim, size in enumerate(shape_of(x))]
-        found = hlo.dynamic_slice(x, build.starts_along(x, {axis: at}), sizes)
-        each = [build.slice_along(found, {axis: range(i, i + 1)}) for i in range(count)]
-        return [_stretched(build.convert(one, _wide(self._element)), self._row) for one in each]
+        wide = _wide(self._element)
+        each = build.elements_along(x, self._axis, at, count)
+        return [_stretched(build.convert(one, wide), self._row) for one in each]
 
     def _write(self, done: ir.Value, found: Sequence[ir.Value], at: ir.Value) -> ir.Value:
-        each = [build.convert(one, self._element) for one in found]
-        together = hlo.concatenate(each, self._axis) if len(each) > 1 else each[0]
+        together = build.concatenate(
+            [build.convert(one, self._element) for one in found], self._axis
+        )
         if self._rate is not None:  # a sum from 0.0 is never -0.0
             together = plus_zero(together)
         return hlo.dynamic_update_slice(done, together, build.starts_along(done, {self._axis: at}))

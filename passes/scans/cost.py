@@ -15,12 +15,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from jxc.cost.cpu import CACHE, ITERATION, TRANSPOSED, lines_apart, running_ns
+from jxc.cost.cpu import (
+    CACHE,
+    ITERATION,
+    TRANSPOSED,
+    elements_of_iteration,
+    lines_apart,
+    running_ns,
+)
 from jxc.cost.rates import Rate, Rates
 
 XLA_LOG = Rate("running-log-of-xla", "the same as cumlogsumexp, in ns", 320.0)
 ROW = Rate("looped-row", "one element of a row added by an iteration of such a loop, in ns", 0.4)
 COLUMN = Rate("looped-column", "the same of a column: each is in a row of its own, in ns", 1.7)
+LONE = Rate("looped-alone", "one element of a single row, 8 in an iteration, in ns", 1.7)
 LOG = Rate("looped-log", "one element of a row in a loop like cumlogsumexp, in ns", 3.0)
 
 SHORTEST = 16
@@ -63,6 +71,7 @@ class Scan:
         bytes: size of an element.
         is_log: whether it is a log-sum-exp.
         is_rounded: whether rounding errors add up.
+        is_ordered: whether the elements must be combined one after the other, not in blocks.
     """
 
     outer: int
@@ -71,6 +80,7 @@ class Scan:
     bytes: int
     is_log: bool
     is_rounded: bool
+    is_ordered: bool
 
 
 class Level(NamedTuple):
@@ -80,10 +90,12 @@ class Level(NamedTuple):
         block: how many elements each block has.
         is_transposed: whether the elements that an iteration combines are made adjacent first; only
             for several rows.
+        together: how many elements an iteration combines, one after the other.
     """
 
     block: int
     is_transposed: bool
+    together: int = 1
 
 
 Plan = tuple[Level, ...]
@@ -102,7 +114,8 @@ def plan_of(rates: Rates, scan: Scan) -> Plan | None:
 
 def _plan(rates: Rates, scan: Scan) -> tuple[float, Plan]:
     """The time of the best loops, in ns, and the loops."""
-    plans = [_blocked(rates, scan, block) for block in BLOCKS if 2 * block <= scan.length]
+    blocks = () if scan.is_ordered else BLOCKS
+    plans = [_blocked(rates, scan, block) for block in blocks if 2 * block <= scan.length]
     if not plans or not scan.is_rounded or scan.length <= LONGEST_SUM:
         ns, level = _looped(rates, scan)
         plans.append((ns, (level,)))
@@ -120,6 +133,9 @@ def _looped(rates: Rates, scan: Scan) -> tuple[float, Level]:
     if _ARRAYS * elements * scan.bytes > CACHE:
         transposed *= UNCACHED
     along = rates[ROW] + transposed
+    if scan.is_ordered and scan.outer * scan.inner == 1:
+        together = elements_of_iteration([scan.length], 0)
+        return LOOP + rates[LONE] * elements, Level(scan.length, False, together)
     each = min(across, along) + (rates[LOG] if scan.is_log else 0)
     ns = LOOP + scan.length * rates[ITERATION] + each * elements
     return ns, Level(scan.length, along < across and scan.outer > 1)

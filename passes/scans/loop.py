@@ -46,7 +46,7 @@ def scanned(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
     """
     shape = shape_of(x)
     before, after = shape[:axis], shape[axis + 1 :]
-    (block, is_transposed), *others = plan
+    (block, is_transposed, together), *others = plan
     count = -(-shape[axis] // block)
     missing = count * block - shape[axis]
     padded = x
@@ -69,7 +69,7 @@ def scanned(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
         totals = scanned(totals, axis, fold, tuple(others))
         shifted = _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
         previous = build.reshape(shifted, one)
-    whole = _turned(_loop(blocks, along, fold, start, previous), order)
+    whole = _turned(_loop(blocks, along, fold, start, previous, together), order)
     first = missing if fold.is_reverse else 0
     whole = build.reshape(whole, shape_of(padded))
     return build.slice_along(whole, {axis: range(first, first + shape[axis])})
@@ -86,38 +86,51 @@ def _turned(x: ir.Value, order: Sequence[int]) -> ir.Value:
 
 def _total(x: ir.Value, axis: int, fold: Fold, start: ir.Value) -> ir.Value:
     """The total along `axis`."""
+    size = shape_of(x)[axis]
 
     def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        return [_combined(x, axis, fold, number, *carried)[0]]
+        (row,) = build.elements_along(x, axis, _lowest(fold, size, number, 1), 1)
+        return [fold.combine(carried[0], build.convert(row, element_type(start)))]
 
-    return build.fori_loop(shape_of(x)[axis], [start], body)[0]
+    return build.fori_loop(size, [start], body)[0]
 
 
 def _loop(
-    x: ir.Value, axis: int, fold: Fold, start: ir.Value, previous: ir.Value | None
+    x: ir.Value,
+    axis: int,
+    fold: Fold,
+    start: ir.Value,
+    previous: ir.Value | None,
+    together: int,
 ) -> ir.Value:
     """The scan along `axis`, combined with `previous`.
 
     The loop carries totals without it: those are smaller, and their rounding errors as well.
     """
+    size = shape_of(x)[axis]
 
-    def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    def advance(number: ir.Value, count: int, carried: Sequence[ir.Value]) -> list[ir.Value]:
         total, done = carried
-        total, at = _combined(x, axis, fold, number, total)
-        found = total if previous is None else fold.combine(previous, total)
-        return [total, hlo.dynamic_update_slice(done, build.convert(found, element_type(x)), at)]
+        at = _lowest(fold, size, number, count)
+        rows = build.elements_along(x, axis, at, count)
+        found = {}
+        for i in reversed(range(count)) if fold.is_reverse else range(count):
+            total = fold.combine(total, build.convert(rows[i], element_type(total)))
+            each = total if previous is None else fold.combine(previous, total)
+            found[i] = build.convert(each, element_type(x))
+        several = build.concatenate([found[i] for i in range(count)], axis)
+        starts = build.starts_along(done, {axis: at})
+        return [total, hlo.dynamic_update_slice(done, several, starts)]
 
-    return build.fori_loop(shape_of(x)[axis], [start, build.splat(0, x.type)], body)[1]
+    values = [start, build.splat(0, x.type)]
+    return build.fori_loop_by_groups(size, together, values, advance)[1]
 
 
-def _combined(
-    x: ir.Value, axis: int, fold: Fold, number: ir.Value, total: ir.Value
-) -> tuple[ir.Value, list[ir.Value]]:
-    """The total with the row of this number, and where the row starts."""
-    last = build.scalar(shape_of(x)[axis] - 1, element_type(number))
-    at = build.starts_along(x, {axis: hlo.subtract(last, number) if fold.is_reverse else number})
-    row = hlo.dynamic_slice(x, at, shape_of(total))
-    return fold.combine(total, build.convert(row, element_type(total))), at
+def _lowest(fold: Fold, size: int, number: ir.Value, count: int) -> ir.Value:
+    """The lowest index of the `count` elements that are combined after `number` of `size`."""
+    if not fold.is_reverse:
+        return number
+    return hlo.subtract(build.scalar(size - count, element_type(number)), number)
 
 
 def _padded(x: ir.Value, axis: int, value: ir.Value, low: int, high: int) -> ir.Value:

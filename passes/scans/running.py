@@ -106,7 +106,7 @@ def _looped(op: hlo.ReduceWindowOp, name: str, context: PassContext) -> ir.Value
         return None
     scan = _scan(x, dim, name)
     plan = cost.plan_of(context.rates, scan)
-    if plan is None or (_must_keep_order(name, x) and (axes[dim].high or len(plan) > 1)):
+    if plan is None or (scan.is_ordered and (axes[dim].high or len(plan) > 1)):
         return None
     fold = Fold(
         combine=_COMBINERS[name],
@@ -147,6 +147,7 @@ def _scan(x: ir.Value, dim: int, name: str) -> Scan:
         bytes=-(-element_type(x).width // 8),
         is_log=name == "logaddexp",
         is_rounded=name != "multiply" and not is_exact_in_any_order(name, x),
+        is_ordered=_must_keep_order(name, x),
     )
 
 

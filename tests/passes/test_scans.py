@@ -152,8 +152,9 @@ def test_rows_are_transposed():
 def test_plan_chooses_loops_and_blocks():
     """One loop for wide or few rows; blocks for a single row; no plan for what XLA does well."""
 
-    def plan(outer, length, inner, is_log=False):
-        scan = Scan(outer, length, inner, bytes=4, is_log=is_log, is_rounded=True)
+    def plan(outer, length, inner, is_log=False, is_ordered=False):
+        is_rounded = not is_ordered
+        scan = Scan(outer, length, inner, 4, is_log, is_rounded, is_ordered)
         return cost.plan_of(Rates("cpu"), scan)
 
     assert plan(1, 512, 512) == (Level(512, False),)
@@ -162,6 +163,7 @@ def test_plan_chooses_loops_and_blocks():
     assert plan(1, 2000, 64)[0].block < 2000
     assert len(plan(1, 100_000, 1)) == 3
     assert len(plan(1, 100_000, 1, is_log=True)) > 1
+    assert plan(1, 100_000, 1, is_ordered=True) == (Level(100_000, False, 8),)
     assert plan(1, 8, 100_000) is None
     assert plan(1, 1000, 1) is None
     assert plan(65_536, 64, 1) is None

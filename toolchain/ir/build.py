@@ -210,6 +210,11 @@ def slice_along(value: ir.Value, kept: Mapping[int, range]) -> ir.Value:
     return hlo.slice(value, *bounds)
 
 
+def concatenate(values: Sequence[ir.Value], dim: int) -> ir.Value:
+    """The values beside each other along a dimension."""
+    return values[0] if len(values) == 1 else hlo.concatenate(values, dim)
+
+
 def starts_along(value: ir.Value, starts: Mapping[int, ir.Value]) -> list[ir.Value]:
     """The start indices of a dynamic slice of `value`: scalars by dimension, 0 for the others."""
     zero = scalar(0, element_type(next(iter(starts.values()))))
@@ -326,3 +331,39 @@ def fori_loop(
         following = hlo.add(counter, scalar(step, i32))
         hlo.return_([following, *body(counter, carried)])
     return list(loop.results)[1:]
+
+
+def fori_loop_by_groups(
+    trip_count: int,
+    step: int,
+    initial: Sequence[ir.Value],
+    body: Callable[[ir.Value, int, Sequence[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
+    """A loop whose iterations each do the work of `step`; what is left over is done after it.
+
+    Args:
+        trip_count: the number of pieces of work.
+        step: how many of them are done in an iteration.
+        initial: the carried values before the first iteration.
+        body: builds some of them from the number of the first, how many they are, and the carried
+            values; returns the new carried values.
+
+    Returns:
+        The carried values after the last one.
+    """
+    carried, rest = list(initial), trip_count % step
+    if trip_count >= step:
+        carried = fori_loop(
+            trip_count // step, carried, lambda first, values: body(first, step, values), step=step
+        )
+    if not rest:
+        return carried
+    first = scalar(trip_count - rest, ir.IntegerType.get_signless(32))
+    return list(body(first, rest, carried))
+
+
+def elements_along(value: ir.Value, dim: int, start: ir.Value, count: int) -> list[ir.Value]:
+    """The elements at `count` positions of a dimension, from `start` on, one value for each."""
+    sizes = [count if each == dim else size for each, size in enumerate(shape_of(value))]
+    found = hlo.dynamic_slice(value, starts_along(value, {dim: start}), sizes)
+    return [slice_along(found, {dim: range(i, i + 1)}) for i in range(count)]

@@ -120,6 +120,25 @@ func.func @running_sum_to_loop_product(%x: tensor<2x16x300xf64>) -> tensor<2x16x
   return %y : tensor<2x16x300xf64>
 }
 
+// A product of one row keeps its order: eight elements are multiplied in an iteration.
+// CHECK-LABEL: func.func @running_sum_to_loop_product_of_a_row(
+// CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while(
+// CHECK: stablehlo.dynamic_slice %arg0, %{{.*}}, sizes = [8]
+// CHECK-COUNT-8: stablehlo.multiply %{{.*}} : tensor<1xf32>
+// CHECK: stablehlo.dynamic_slice %arg0, %{{.*}}, sizes = [3]
+// CHECK-COUNT-3: stablehlo.multiply %{{.*}} : tensor<1xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[L]]#2,
+// CHECK-NEXT: return %[[R]]
+func.func @running_sum_to_loop_product_of_a_row(%x: tensor<40003xf32>) -> tensor<40003xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[40002, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 40003>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<40003xf32>, tensor<f32>) -> tensor<40003xf32>
+  return %y : tensor<40003xf32>
+}
+
 // In reverse, a product that underflows may meet an infinity earlier or later.
 // CHECK-LABEL: func.func @running_sum_to_loop_not_product_backwards(
 // CHECK: stablehlo.reduce_window

@@ -76,6 +76,23 @@ def _loop(combine: Callable[[Any, Any], Any], outer: int, length: int, inner: in
     return program, [_zeros(outer, length, inner)]
 
 
+def _lone_row(length: int) -> _Program:
+    """The same of a row of its own."""
+
+    def program(row: Any) -> Any:
+        def iteration(number: Any, carried: Any) -> Any:
+            total, results = carried
+            found = []
+            for one in jnp.split(lax.dynamic_slice_in_dim(row, 8 * number, 8), 8):
+                found.append(total := total * one)
+            together = jnp.concatenate(found)
+            return total, lax.dynamic_update_slice_in_dim(results, together, 8 * number, 0)
+
+        return lax.fori_loop(0, length // 8, iteration, (jnp.ones(1), jnp.zeros(length)))[1]
+
+    return program, [_ones(length)]
+
+
 # Small matrices: XLA's products and factors
 
 _BATCH, _ROWS = 2000, 20000
@@ -341,6 +358,7 @@ PROBES = [
     Probe(scans.XLA_LOG, lambda: (lax.cumlogsumexp, [_zeros(64, 64)]), 64 * 64),
     Probe(scans.ROW, lambda: _loop(jnp.add, 1, 64, 1024), 64 * 1024),
     Probe(scans.COLUMN, lambda: _loop(jnp.add, 1000, 100, 1), 1000 * 100),
+    Probe(scans.LONE, lambda: _lone_row(100_000), 100_000),
     Probe(scans.LOG, lambda: _loop(jnp.logaddexp, 1, 64, 1024), 64 * 1024),
     Probe(cpu.TINY_PRODUCT, lambda: _product((_BATCH, 4, 4), (_BATCH, 4, 4)), _BATCH),
     Probe(cpu.SHORT_PRODUCT, lambda: _product((_BATCH, 8, 4), (_BATCH, 4, 4)), _BATCH),
