@@ -16,6 +16,8 @@ less than the old ones. Speed against XLA:CPU, and compile time added for each d
   multiply different elements with the zeros of the padding.
 - Weight gradients of many channels on small images become one product: 1.6 to 4.5 times, up to
   120 ms.
+- Convolutions with an identity matrix, as in `jax.scipy.linalg.toeplitz`, copy windows, and their
+  gradients add them: 4 to 8 and 20 to 90 times, 50 ms.
 - 1x1 convolutions become products; their gradients need no transposed copy: 1.0 to 2.7 times.
 
 Whole models on two cores: MobileNetV2 6 times (forward) and 7 times (training step), EfficientNetB0
