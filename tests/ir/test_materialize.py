@@ -1,11 +1,13 @@
 """Materialized values: calls that XLA does not inline."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
 import jxc
+from jxc.backend import hook
 from jxc.check.run import run_xla
 from jxc.ir import functions, make_context, read_module, walk
 from jxc.ir.materialize import in_row_major, is_layout_call, is_materialize_call, materialize
@@ -80,3 +82,33 @@ def test_in_row_major_makes_a_call_that_xla_takes():
     assert is_layout_call(stored.owner)
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(run_xla(module, [x])[0], x)
+
+
+def _chain(x):
+    for factor in range(2, 9):
+        x = jnp.tanh(x * factor) + x
+    return x
+
+
+def _rolled(x):
+    return jnp.roll(x, 1, 0) + x
+
+
+STORED_AND_READ_ELSEWHERE = {
+    "the distance to a mean": lambda x: _chain(x) - _chain(x).mean(0),
+    "the distance to a maximum": lambda x: _chain(x) - _chain(x).max(0),
+    "a softmax": lambda x: jax.nn.softmax(_rolled(jnp.abs(jnp.tanh(_rolled(x))) - 0.5), 0),
+    "a sine": lambda x: jnp.sin(jnp.tanh(x).reshape(-1)) + jnp.roll(jnp.tanh(x).reshape(-1), 1),
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 64), (2, 4096), (4, 64), (512, 256)])
+@pytest.mark.parametrize("name", STORED_AND_READ_ELSEWHERE)
+def test_stored_values_are_not_overwritten_while_others_read_them(name, shape):
+    """XLA gives a call that returns its argument the buffer of that, and forgets its readers."""
+    function = STORED_AND_READ_ELSEWHERE[name]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    with hook.use(None):
+        expected = jax.jit(function)(x)
+    found = jxc.lower(function, x).opt("O2").compile()(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
