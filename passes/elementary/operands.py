@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
-from jxc.ir.materialize import materialize
+from jxc.ir.materialize import is_read_elsewhere, materialize
 from jxc.ir.values import element_type, shape_of, users
 
 from . import cost
@@ -41,15 +41,16 @@ def has_enough_elements(op: ir.OpView, elements: Sequence[str] = _NARROW) -> boo
 def single(value: ir.Value) -> Tensor:
     """`value` as f32.
 
-    If an elementwise result is reshaped by more than extents of 1, the operand is materialized: XLA
-    would compute the index of each element by divisions.
+    If an elementwise result is reshaped by more than extents of 1, and only sines and cosines or
+    one op read it, it is materialized: XLA would compute the index of each element by divisions.
     """
     owner = value.owner
     if isinstance(owner, hlo.ReshapeOp) and is_elementwise(owner.operand.owner):
         before, after = (
             [size for size in shape_of(each) if size > 1] for each in (owner.operand, value)
         )
-        value = value if before == after else materialize(value)
+        if before != after and not is_read_elsewhere(value, (hlo.SineOp, hlo.CosineOp)):
+            value = materialize(value)
     return Tensor(build.convert(value, ir.F32Type.get()))
 
 

@@ -15,7 +15,7 @@ from jxc.cost.fusion import is_fusible
 from jxc.cost.rates import IS_OLD
 from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
-from jxc.ir.materialize import materialize
+from jxc.ir.materialize import is_read_elsewhere, materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.rewrite import reassociates, rule
 
@@ -45,7 +45,7 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 
     16-bit floats are combined in f32, as in XLA. A neutral `a` is left out, except that sums start
-    from 0.0 if it is 0.0.
+    from 0.0 if it is 0.0. If x is computed by many ops, it is stored, and no other op may read it.
     """
     shape, dims = static_shape(*op.operands), sorted(op.dimensions)
     if shape is None or len(op.results) > 1:
@@ -61,7 +61,10 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     if count > MOST_SLICES and combine is not hlo.add and accumulator != element_type(op.result):
         return None  # XLA may take extrema of 16-bit floats in their own type
     x = op.inputs[0]
-    x = materialize(x) if _is_computed_by_many(x) else x
+    if _is_computed_by_many(x):
+        if is_read_elsewhere(x):
+            return None
+        x = materialize(x)
     terms = [build.convert(build.reshape(each, kept), accumulator) for each in _slices(x, dims)]
     initial = op.init_values[0]
     if combine is hlo.add:
@@ -76,10 +79,10 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
 def _is_computed_by_many(value: ir.Value) -> bool:
     pending, found = [value], set[ir.Value]()
     while pending and len(found) <= _LONG:
-        owner = pending.pop().owner
-        if not isinstance(owner, ir.Block) and is_fusible(owner):
-            found.add(owner.results[0])
-            pending += (each for each in owner.operands if each not in found)
+        value = pending.pop()
+        if not isinstance(value.owner, ir.Block) and is_fusible(value.owner):
+            found.add(value)
+            pending += (each for each in value.owner.operands if each not in found)
     return len(found) > _LONG
 
 

@@ -25,6 +25,10 @@ def materialize(value: ir.Value) -> ir.Value:
     `optimization_barrier`; in 0.12 it does not, but the barrier was 1.4 times slower for the forces
     between 256 particles. Programs that are partitioned over devices get a barrier, since XLA
     partitions their calls too.
+
+    No other op should read `value`: XLA gives the call the same buffer. A kernel that reads each
+    element of one of them may write its result over it, and read other elements of the other
+    afterwards.
     """
     if (call := _earlier_call(value)) is not None:
         return call.results[0]
@@ -35,6 +39,24 @@ def materialize(value: ir.Value) -> ir.Value:
     kept = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
     call.operation.attributes[_NOT_INLINED] = kept
     return call.results[0]
+
+
+def is_read_elsewhere(value: ir.Value, alike: tuple[type[ir.OpView], ...] = ()) -> bool:
+    """Whether several ops read `value`, or a value whose elements it has in another shape.
+
+    Args:
+        value: a value that is to be materialized for one of its readers.
+        alike: types of ops of which several may read `value`: those of which a rule materializes
+            the operand.
+    """
+    while True:
+        readers = {use.owner for use in value.uses}
+        others = [each for each in readers if not is_materialize_call(each)]
+        if len(others) > 1 and not all(isinstance(each, alike) for each in others):
+            return True
+        if not isinstance(value.owner, hlo.ReshapeOp | hlo.TransposeOp):
+            return False
+        value, alike = value.owner.operand, ()
 
 
 def is_materialize_call(op: ir.OpView | ir.Operation) -> bool:
