@@ -239,9 +239,15 @@ def _rows(part: ir.Value, dy: ir.Value, lead: Sequence[int]) -> ir.Value:
     shape = shape_of(dy)
     kept = len(shape_of(part)) - 1
     rows, features = prod(shape[:kept]) // prod(lead), prod(shape[kept:])
-    block = next((size for size in _BLOCKS if rows % size == 0), rows)
-    batch = [*lead, rows // block] if block < rows else list(lead)
+    whole = rows <= _BLOCKS[0]
+    block = rows if whole else next((n for n in _BLOCKS if rows % n == 0), _BLOCKS[0])
+    count = -(-rows // block)
+    batch = list(lead) if whole else [*lead, count]
     products = hlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
+    products = build.reshape(products, [*lead, rows, features])
+    if missing := count * block - rows:
+        zero, none = build.scalar(0, element_type(products)), [0] * (len(lead) + 2)
+        products = hlo.pad(products, zero, none, [*none[:-2], missing, 0], none)
     products = build.reshape(products, [*batch, block, features])
     ones = build.broadcast(build.scalar(1, element_type(products)), [*batch, 1, block], [])
     own = len(batch)

@@ -89,7 +89,9 @@ def block_scatter_to_update(op: hlo.ScatterOp, context: PassContext) -> ir.Value
 def slice_of_affine_scatter(op: hlo.SliceOp) -> ir.Value | None:
     """slice(scatter(x, affine indices, u)) -> f(slice(x), u), if it takes all that is written."""
     scatter = op.operand.owner
-    if (found := _affine(scatter)) is None or not _takes_written(op, found[1]):
+    if not isinstance(scatter, hlo.ScatterOp) or (found := _affine(scatter)) is None:
+        return None
+    if not _takes_written(op, found[1]):
         return None
     combine, axes = found
     return combine(_written(scatter.inputs[0], axes), _arranged(scatter.updates[0], axes))
