@@ -26,6 +26,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import PassContext, exact, once_per_visit, rule
 
+from .._shared.signed_zero import add_to_initial
 from ..simplify.gather import component_of
 
 _COMBINE: dict[type, _Combine] = {
@@ -94,7 +95,7 @@ def slice_of_affine_scatter(op: hlo.SliceOp) -> ir.Value | None:
     if not _takes_written(op, found[1]):
         return None
     combine, axes = found
-    return combine(_written(scatter.inputs[0], axes), _arranged(scatter.updates[0], axes))
+    return _updated(scatter.inputs[0], _arranged(scatter.updates[0], axes), axes, combine)
 
 
 def _takes_written(op: hlo.SliceOp, axes: Sequence[_ScatteredAxis]) -> bool:
@@ -136,12 +137,19 @@ def _with_block(
     x: ir.Value, u: ir.Value, axes: Sequence[_ScatteredAxis], combine: _Combine
 ) -> ir.Value:
     starts = [build.scalar(axis.low, ir.IntegerType.get_signless(32)) for axis in axes]
-    return hlo.dynamic_update_slice(x, combine(_written(x, axes), u), starts)
+    return hlo.dynamic_update_slice(x, _updated(x, u, axes, combine), starts)
 
 
-def _written(x: ir.Value, axes: Sequence[_ScatteredAxis]) -> ir.Value:
-    """The elements of x where the updates lie."""
-    return build.slice_along(x, {dim: axis.written for dim, axis in enumerate(axes)})
+def _updated(
+    x: ir.Value, u: ir.Value, axes: Sequence[_ScatteredAxis], combine: _Combine
+) -> ir.Value:
+    """The elements of x where the updates lie, combined with them."""
+    if (equal := splat_attr(x)) is None:
+        return combine(build.slice_along(x, {i: axis.written for i, axis in enumerate(axes)}), u)
+    scalar = build.splat(equal, ir.RankedTensorType.get([], element_type(x)))
+    return (
+        add_to_initial(scalar, u) if combine is hlo.add else combine(build.splat(equal, u.type), u)
+    )
 
 
 def _with_pad(
@@ -150,9 +158,9 @@ def _with_pad(
     low, high = [axis.low for axis in axes], [axis.high for axis in axes]
     interior = [abs(axis.step) - 1 for axis in axes]
     if (equal := splat_attr(x)) is not None:
-        there = build.splat(equal, u.type)
+        inner = _updated(x, u, axes, combine)
         value = build.splat(equal, ir.RankedTensorType.get([], element_type(x)))
-        return hlo.pad(combine(there, u), value, low, high, interior)
+        return hlo.pad(inner, value, low, high, interior)
     boolean = ir.IntegerType.get_signless(1)
     yes = build.splat(1, ir.RankedTensorType.get(shape_of(u), boolean))
     padded, mask = (

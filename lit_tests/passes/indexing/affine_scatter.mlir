@@ -73,8 +73,8 @@ func.func @slice_of_affine_scatter_not_others(%x: tensor<64xf32>, %u: tensor<8xf
 // All elements of the operand are 2: no mask is needed.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_of_equal(
 // CHECK: %[[TWO:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<8xf32>
-// CHECK: %[[V:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
 // CHECK: %[[S:[a-z0-9_]+]] = stablehlo.multiply %[[TWO]], %arg0
+// CHECK: %[[V:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[S]], %[[V]], low = [3], high = [4], interior = [7]
 // CHECK-NEXT: return %[[R]]
 func.func @affine_scatter_to_pad_of_equal(%u: tensor<8xf32>) -> tensor<64xf32> {
