@@ -129,6 +129,7 @@ class _Loop:
     ) -> None:
         self._rate, self._drive = rate, drive
         self._axis, self._is_backward = axis, is_backward
+        assert drive is not None or not is_backward
         self._given = [x for x in (rate, drive) if x is not None]
         self._sizes = [max(each) for each in zip(*map(shape_of, self._given), strict=True)]
         self._length = self._sizes[axis]

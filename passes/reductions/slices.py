@@ -18,6 +18,7 @@ from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import is_read_elsewhere, materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.rewrite import reassociates, rule
+from jxc.rewrite.cone import is_constant_like
 
 from .._shared.reduce_body import combiner_of, is_neutral
 from .._shared.signed_zero import add_to_initial
@@ -80,7 +81,8 @@ def _is_computed_by_many(value: ir.Value) -> bool:
     pending, found = [value], set[ir.Value]()
     while pending and len(found) <= _LONG:
         value = pending.pop()
-        if not isinstance(value.owner, ir.Block) and is_fusible(value.owner):
+        is_computed = not isinstance(value.owner, ir.Block) and not is_constant_like(value.owner)
+        if is_computed and is_fusible(value.owner):
             found.add(value)
             pending += (each for each in value.owner.operands if each not in found)
     return len(found) > _LONG

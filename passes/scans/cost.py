@@ -28,7 +28,7 @@ from jxc.cost.rates import Rate, Rates
 XLA_LOG = Rate("running-log-of-xla", "the same as cumlogsumexp, in ns", 320.0)
 ROW = Rate("looped-row", "one element of a row added by an iteration of such a loop, in ns", 0.4)
 COLUMN = Rate("looped-column", "the same of a column: each is in a row of its own, in ns", 1.7)
-LONE = Rate("looped-alone", "one element of a single row, 8 in an iteration, in ns", 1.7)
+LONE = Rate("looped-alone", "the same of a row of its own, 8 elements in an iteration, ns", 1.7)
 LOG = Rate("looped-log", "one element of a row in a loop like cumlogsumexp, in ns", 3.0)
 
 SHORTEST = 16
@@ -125,6 +125,9 @@ def _plan(rates: Rates, scan: Scan) -> tuple[float, Plan]:
 def _looped(rates: Rates, scan: Scan) -> tuple[float, Level]:
     """The time of one loop over the whole axis, and how it runs."""
     elements = scan.outer * scan.length * scan.inner
+    if scan.is_ordered and scan.outer * scan.inner == 1:
+        together = elements_of_iteration([scan.length], 0)
+        return LOOP + rates[LONE] * elements, Level(scan.length, False, together)
     column = rates[COLUMN]
     if scan.outer * lines_apart(scan.length * scan.inner * scan.bytes) > CACHED_LINES:
         column *= UNCACHED
@@ -133,9 +136,6 @@ def _looped(rates: Rates, scan: Scan) -> tuple[float, Level]:
     if _ARRAYS * elements * scan.bytes > CACHE:
         transposed *= UNCACHED
     along = rates[ROW] + transposed
-    if scan.is_ordered and scan.outer * scan.inner == 1:
-        together = elements_of_iteration([scan.length], 0)
-        return LOOP + rates[LONE] * elements, Level(scan.length, False, together)
     each = min(across, along) + (rates[LOG] if scan.is_log else 0)
     ns = LOOP + scan.length * rates[ITERATION] + each * elements
     return ns, Level(scan.length, along < across and scan.outer > 1)

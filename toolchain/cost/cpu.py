@@ -226,6 +226,16 @@ def running_ns(rates: Rates, elements: int) -> float:
     return _on_cores(elements * rates[RUNNING])
 
 
+def elements_of_iteration(sizes: Sequence[int], axis: int) -> int:
+    """How many elements along an axis an iteration computes.
+
+    One element at a time, most of an iteration is the loop itself: 8 of a row of 65,536 ran 2.1
+    times as fast, 4 1.9 times; 16 were not fused and ran 30 times slower. With 4 or more elements
+    beside each other, several were not faster: 512 x 4 0.3 times with 8, 0.8 with 4.
+    """
+    return 8 if prod(sizes) == sizes[axis] else 1
+
+
 def _on_cores(ns: float) -> float:
     """The time of an op outside of fused kernels, of which one core takes `ns`."""
     return ns / CORES if ns > PARALLEL_NS else ns
@@ -376,13 +386,3 @@ OWN: dict[str, Callable[..., float]] = {
     "top_k": _top_k,
     "scatter": _scatter,
 }
-
-
-def elements_of_iteration(sizes: Sequence[int], axis: int) -> int:
-    """How many elements along an axis an iteration computes.
-
-    One element at a time, most of an iteration is the loop itself: 8 of a row of 65,536 ran 2.1
-    times as fast, 4 1.9 times; 16 were not fused and ran 30 times slower. With 4 or more elements
-    beside each other, several were not faster: 512 x 4 0.3 times with 8, 0.8 with 4.
-    """
-    return 8 if prod(sizes) == sizes[axis] else 1
