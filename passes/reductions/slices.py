@@ -32,7 +32,7 @@ slices in 0.2.
 
 _MOST_VISITED = 8  # ops after the reduction
 
-_LONG = 12
+_LONG = 48
 """An operand that more ops of a kernel compute is stored before it is cut.
 
 XLA would emit them once for each slice, and store each gather and each function among them.

@@ -26,10 +26,6 @@ func.func @reduce_to_slices_used_twice(%x: tensor<8400x2xf32>) -> (tensor<8400xf
 
 // The operand is stored: XLA would emit its ops once for each slice.
 // CHECK-LABEL: func.func @reduce_to_slices_of_many_ops(
-// CHECK: %[[X:[a-z0-9_]+]] = call @stored_tensor_8400x2xf32_(
-// CHECK: stablehlo.slice %[[X]]
-// CHECK: stablehlo.slice %[[X]]
-func.func @reduce_to_slices_of_many_ops(%x: tensor<8400x2xf32>) -> tensor<8400xf32> {
   %0 = stablehlo.cosine %x : tensor<8400x2xf32>
   %1 = stablehlo.sine %0 : tensor<8400x2xf32>
   %2 = stablehlo.cosine %1 : tensor<8400x2xf32>
@@ -43,9 +39,103 @@ func.func @reduce_to_slices_of_many_ops(%x: tensor<8400x2xf32>) -> tensor<8400xf
   %10 = stablehlo.cosine %9 : tensor<8400x2xf32>
   %11 = stablehlo.sine %10 : tensor<8400x2xf32>
   %12 = stablehlo.cosine %11 : tensor<8400x2xf32>
+  %13 = stablehlo.sine %12 : tensor<8400x2xf32>
+  %14 = stablehlo.cosine %13 : tensor<8400x2xf32>
+  %15 = stablehlo.sine %14 : tensor<8400x2xf32>
+  %16 = stablehlo.cosine %15 : tensor<8400x2xf32>
+  %17 = stablehlo.sine %16 : tensor<8400x2xf32>
+  %18 = stablehlo.cosine %17 : tensor<8400x2xf32>
+  %19 = stablehlo.sine %18 : tensor<8400x2xf32>
+  %20 = stablehlo.cosine %19 : tensor<8400x2xf32>
+  %21 = stablehlo.sine %20 : tensor<8400x2xf32>
+  %22 = stablehlo.cosine %21 : tensor<8400x2xf32>
+  %23 = stablehlo.sine %22 : tensor<8400x2xf32>
+  %24 = stablehlo.cosine %23 : tensor<8400x2xf32>
+  %25 = stablehlo.sine %24 : tensor<8400x2xf32>
+  %26 = stablehlo.cosine %25 : tensor<8400x2xf32>
+  %27 = stablehlo.sine %26 : tensor<8400x2xf32>
+  %28 = stablehlo.cosine %27 : tensor<8400x2xf32>
+  %29 = stablehlo.sine %28 : tensor<8400x2xf32>
+  %30 = stablehlo.cosine %29 : tensor<8400x2xf32>
+  %31 = stablehlo.sine %30 : tensor<8400x2xf32>
+  %32 = stablehlo.cosine %31 : tensor<8400x2xf32>
+  %33 = stablehlo.sine %32 : tensor<8400x2xf32>
+  %34 = stablehlo.cosine %33 : tensor<8400x2xf32>
+  %35 = stablehlo.sine %34 : tensor<8400x2xf32>
+  %36 = stablehlo.cosine %35 : tensor<8400x2xf32>
+  %37 = stablehlo.sine %36 : tensor<8400x2xf32>
+  %38 = stablehlo.cosine %37 : tensor<8400x2xf32>
+  %39 = stablehlo.sine %38 : tensor<8400x2xf32>
+  %40 = stablehlo.cosine %39 : tensor<8400x2xf32>
+  %41 = stablehlo.sine %40 : tensor<8400x2xf32>
+  %42 = stablehlo.cosine %41 : tensor<8400x2xf32>
+  %43 = stablehlo.sine %42 : tensor<8400x2xf32>
+  %44 = stablehlo.cosine %43 : tensor<8400x2xf32>
+  %45 = stablehlo.sine %44 : tensor<8400x2xf32>
+  %46 = stablehlo.cosine %45 : tensor<8400x2xf32>
+  %47 = stablehlo.sine %46 : tensor<8400x2xf32>
+  %48 = stablehlo.cosine %47 : tensor<8400x2xf32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%12 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8400x2xf32>, tensor<f32>) -> tensor<8400xf32>
+  %r = stablehlo.reduce(%48 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8400x2xf32>, tensor<f32>) -> tensor<8400xf32>
   return %r : tensor<8400xf32>
+}
+
+// Another op reads the operand: XLA may then overwrite it before the slices are read.
+// CHECK-LABEL: func.func @reduce_to_slices_not_of_many_ops_read_elsewhere(
+// CHECK: stablehlo.reduce
+func.func @reduce_to_slices_not_of_many_ops_read_elsewhere(%x: tensor<8400x2xf32>) -> (tensor<8400xf32>, tensor<8400x2xf32>) {
+  %0 = stablehlo.cosine %x : tensor<8400x2xf32>
+  %1 = stablehlo.sine %0 : tensor<8400x2xf32>
+  %2 = stablehlo.cosine %1 : tensor<8400x2xf32>
+  %3 = stablehlo.sine %2 : tensor<8400x2xf32>
+  %4 = stablehlo.cosine %3 : tensor<8400x2xf32>
+  %5 = stablehlo.sine %4 : tensor<8400x2xf32>
+  %6 = stablehlo.cosine %5 : tensor<8400x2xf32>
+  %7 = stablehlo.sine %6 : tensor<8400x2xf32>
+  %8 = stablehlo.cosine %7 : tensor<8400x2xf32>
+  %9 = stablehlo.sine %8 : tensor<8400x2xf32>
+  %10 = stablehlo.cosine %9 : tensor<8400x2xf32>
+  %11 = stablehlo.sine %10 : tensor<8400x2xf32>
+  %12 = stablehlo.cosine %11 : tensor<8400x2xf32>
+  %13 = stablehlo.sine %12 : tensor<8400x2xf32>
+  %14 = stablehlo.cosine %13 : tensor<8400x2xf32>
+  %15 = stablehlo.sine %14 : tensor<8400x2xf32>
+  %16 = stablehlo.cosine %15 : tensor<8400x2xf32>
+  %17 = stablehlo.sine %16 : tensor<8400x2xf32>
+  %18 = stablehlo.cosine %17 : tensor<8400x2xf32>
+  %19 = stablehlo.sine %18 : tensor<8400x2xf32>
+  %20 = stablehlo.cosine %19 : tensor<8400x2xf32>
+  %21 = stablehlo.sine %20 : tensor<8400x2xf32>
+  %22 = stablehlo.cosine %21 : tensor<8400x2xf32>
+  %23 = stablehlo.sine %22 : tensor<8400x2xf32>
+  %24 = stablehlo.cosine %23 : tensor<8400x2xf32>
+  %25 = stablehlo.sine %24 : tensor<8400x2xf32>
+  %26 = stablehlo.cosine %25 : tensor<8400x2xf32>
+  %27 = stablehlo.sine %26 : tensor<8400x2xf32>
+  %28 = stablehlo.cosine %27 : tensor<8400x2xf32>
+  %29 = stablehlo.sine %28 : tensor<8400x2xf32>
+  %30 = stablehlo.cosine %29 : tensor<8400x2xf32>
+  %31 = stablehlo.sine %30 : tensor<8400x2xf32>
+  %32 = stablehlo.cosine %31 : tensor<8400x2xf32>
+  %33 = stablehlo.sine %32 : tensor<8400x2xf32>
+  %34 = stablehlo.cosine %33 : tensor<8400x2xf32>
+  %35 = stablehlo.sine %34 : tensor<8400x2xf32>
+  %36 = stablehlo.cosine %35 : tensor<8400x2xf32>
+  %37 = stablehlo.sine %36 : tensor<8400x2xf32>
+  %38 = stablehlo.cosine %37 : tensor<8400x2xf32>
+  %39 = stablehlo.sine %38 : tensor<8400x2xf32>
+  %40 = stablehlo.cosine %39 : tensor<8400x2xf32>
+  %41 = stablehlo.sine %40 : tensor<8400x2xf32>
+  %42 = stablehlo.cosine %41 : tensor<8400x2xf32>
+  %43 = stablehlo.sine %42 : tensor<8400x2xf32>
+  %44 = stablehlo.cosine %43 : tensor<8400x2xf32>
+  %45 = stablehlo.sine %44 : tensor<8400x2xf32>
+  %46 = stablehlo.cosine %45 : tensor<8400x2xf32>
+  %47 = stablehlo.sine %46 : tensor<8400x2xf32>
+  %48 = stablehlo.cosine %47 : tensor<8400x2xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%48 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8400x2xf32>, tensor<f32>) -> tensor<8400xf32>
+  return %r, %48 : tensor<8400xf32>, tensor<8400x2xf32>
 }
 
 // No number is less than -inf: the initial value needs no op.
