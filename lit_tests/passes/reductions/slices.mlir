@@ -26,6 +26,10 @@ func.func @reduce_to_slices_used_twice(%x: tensor<8400x2xf32>) -> (tensor<8400xf
 
 // The operand is stored: XLA would emit its ops once for each slice.
 // CHECK-LABEL: func.func @reduce_to_slices_of_many_ops(
+// CHECK: %[[X:[a-z0-9_]+]] = call @stored_tensor_8400x2xf32_(
+// CHECK: stablehlo.slice %[[X]]
+// CHECK: stablehlo.slice %[[X]]
+func.func @reduce_to_slices_of_many_ops(%x: tensor<8400x2xf32>) -> tensor<8400xf32> {
   %0 = stablehlo.cosine %x : tensor<8400x2xf32>
   %1 = stablehlo.sine %0 : tensor<8400x2xf32>
   %2 = stablehlo.cosine %1 : tensor<8400x2xf32>
