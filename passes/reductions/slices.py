@@ -11,14 +11,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.cpu import are_few_wide_rows
-from jxc.cost.fusion import is_fusible
 from jxc.cost.rates import IS_OLD
 from jxc.ir import build
 from jxc.ir.elementwise import is_elementwise
-from jxc.ir.materialize import is_read_elsewhere, materialize
+from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.rewrite import reassociates, rule
-from jxc.rewrite.cone import is_constant_like
 
 from .._shared.reduce_body import combiner_of, is_neutral
 from .._shared.signed_zero import add_to_initial
@@ -32,12 +30,6 @@ slices in 0.2.
 
 _MOST_VISITED = 8  # ops after the reduction
 
-_LONG = 48
-"""An operand that more ops of a kernel compute is stored before it is cut.
-
-XLA would emit them once for each slice, and store each gather and each function among them.
-"""
-
 _COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
 
@@ -46,7 +38,7 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 
     16-bit floats are combined in f32, as in XLA. A neutral `a` is left out, except that sums start
-    from 0.0 if it is 0.0. If x is computed by many ops, it is stored, and no other op may read it.
+    from 0.0 if it is 0.0.
     """
     shape, dims = static_shape(*op.operands), sorted(op.dimensions)
     if shape is None or len(op.results) > 1:
@@ -61,12 +53,10 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
         return None
     if count > MOST_SLICES and combine is not hlo.add and accumulator != element_type(op.result):
         return None  # XLA may take extrema of 16-bit floats in their own type
-    x = op.inputs[0]
-    if _is_computed_by_many(x):
-        if is_read_elsewhere(x):
-            return None
-        x = materialize(x)
-    terms = [build.convert(build.reshape(each, kept), accumulator) for each in _slices(x, dims)]
+    terms = [
+        build.convert(build.reshape(each, kept), accumulator)
+        for each in _slices(op.inputs[0], dims)
+    ]
     initial = op.init_values[0]
     if combine is hlo.add:
         terms[0] = add_to_initial(initial, terms[0])
@@ -75,17 +65,6 @@ def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     result = build.convert(functools.reduce(combine, terms), element_type(op.result))
     is_read_again = len(users(op.result)) > 1 or (is_wide and _is_repeated(op.result))
     return materialize(result) if is_read_again else result
-
-
-def _is_computed_by_many(value: ir.Value) -> bool:
-    pending, found = [value], set[ir.Value]()
-    while pending and len(found) <= _LONG:
-        value = pending.pop()
-        is_computed = not isinstance(value.owner, ir.Block) and not is_constant_like(value.owner)
-        if is_computed and is_fusible(value.owner):
-            found.add(value)
-            pending += (each for each in value.owner.operands if each not in found)
-    return len(found) > _LONG
 
 
 def _is_repeated(value: ir.Value) -> bool:
