@@ -17,6 +17,7 @@ from jxc.ir.shardings import is_partitioned_here
 from jxc.ir.values import direction_of, element_type, shape_of
 from jxc.rewrite import reassociates, rule
 
+from .._shared.finite import if_finite, is_in_test
 from .._shared.signed_zero import plus_zero
 from .._shared.window import pad
 from . import geometry
@@ -51,9 +52,7 @@ def identity_kernel_to_overlapping_sum(op: hlo.ConvolutionOp) -> ir.Value | None
 def _conv_of(op: hlo.ConvolutionOp) -> Convolution | None:
     """The geometry of a convolution with an identity matrix, of one dimension and in steps of 1."""
     conv = geometry.read(op, grouped=False)
-    around = op.operation.parent.opview
-    is_other = isinstance(around, hlo.IfOp) and isinstance(around.pred.owner, hlo.IsFiniteOp)
-    if conv is None or len(conv.axes) > 1 or is_other or is_partitioned_here():
+    if conv is None or len(conv.axes) > 1 or is_in_test(op) or is_partitioned_here():
         return None
     (axis,) = conv.axes
     kinds = {element_type(each) for each in (op.lhs, op.rhs, op.result)}
@@ -93,14 +92,7 @@ def _wide(value: ir.Value) -> list[int]:
 
 
 def _if_finite(op: hlo.ConvolutionOp, make: Callable[[], ir.Value]) -> ir.Value:
-    zeros = hlo.multiply(op.lhs, build.splat(0, op.lhs.type))
-    total = build.reduce_sum(zeros, range(len(shape_of(op.lhs))))
-    chosen = hlo.IfOp([op.result.type], hlo.is_finite(total))
-    with ir.InsertionPoint(chosen.true_branch.blocks.append()):
-        hlo.return_([make()])
-    with ir.InsertionPoint(chosen.false_branch.blocks.append()):
-        hlo.return_([op.operation.clone().results[0]])
-    return chosen.result
+    return if_finite(op.lhs, make, lambda: op.operation.clone().results[0], op.result.type)
 
 
 def _image(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:

@@ -18,6 +18,7 @@ from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, static_shape
 from jxc.rewrite import reassociates, rule
 
+from .._shared.finite import if_finite, is_in_test
 from .._shared.signed_zero import plus_zero
 
 
@@ -150,11 +151,7 @@ def _scattered(product: _Product) -> ir.Value:
 
 def _is_alternative(op: hlo.DotGeneralOp) -> bool:
     """Whether the product is what runs if a test fails, or its elements are too short for one."""
-    around = op.operation.parent.opview
-    is_short = not isinstance(element_type(op.result), ir.F32Type | ir.F64Type)
-    return is_short or (
-        isinstance(around, hlo.IfOp) and isinstance(around.pred.owner, hlo.IsFiniteOp)
-    )
+    return is_in_test(op) or not isinstance(element_type(op.result), ir.F32Type | ir.F64Type)
 
 
 def _if_finite(
@@ -162,18 +159,12 @@ def _if_finite(
 ) -> ir.Value:
     """What `make` builds if all elements of the table are finite, else the product."""
     table = product.table
-    zeros = hlo.multiply(table, build.splat(0, table.type))
-    total = build.reduce_sum(zeros, range(len(shape_of(table))))
-    chosen = hlo.IfOp([op.result.type], hlo.is_finite(total))
-    for region in chosen.regions:
-        region.blocks.append()
-    with ir.InsertionPoint(chosen.true_branch.blocks[0]):
-        hlo.return_([make(product)])
-    with ir.InsertionPoint(chosen.false_branch.blocks[0]):
+
+    def original() -> ir.Value:
         hot = product.hot.array(element_type(table))
-        is_left = table == op.rhs
-        hlo.return_([build.dot_like(op, *((hot, table) if is_left else (table, hot)))])
-    return chosen.result
+        return build.dot_like(op, *((hot, table) if table == op.rhs else (table, hot)))
+
+    return if_finite(table, lambda: make(product), original, op.result.type)
 
 
 def _product(op: hlo.DotGeneralOp) -> _Product | None:
