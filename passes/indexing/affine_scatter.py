@@ -146,10 +146,13 @@ def _updated(
     """The elements of x where the updates lie, combined with them."""
     if (equal := splat_attr(x)) is None:
         return combine(build.slice_along(x, {i: axis.written for i, axis in enumerate(axes)}), u)
-    scalar = build.splat(equal, ir.RankedTensorType.get([], element_type(x)))
-    return (
-        add_to_initial(scalar, u) if combine is hlo.add else combine(build.splat(equal, u.type), u)
-    )
+    if combine is hlo.add:
+        return add_to_initial(_scalar(equal, x), u)
+    return combine(build.splat(equal, u.type), u)
+
+
+def _scalar(element: ir.Attribute, x: ir.Value) -> ir.Value:
+    return build.splat(element, ir.RankedTensorType.get([], element_type(x)))
 
 
 def _with_pad(
@@ -159,8 +162,7 @@ def _with_pad(
     interior = [abs(axis.step) - 1 for axis in axes]
     if (equal := splat_attr(x)) is not None:
         inner = _updated(x, u, axes, combine)
-        value = build.splat(equal, ir.RankedTensorType.get([], element_type(x)))
-        return hlo.pad(inner, value, low, high, interior)
+        return hlo.pad(inner, _scalar(equal, x), low, high, interior)
     boolean = ir.IntegerType.get_signless(1)
     yes = build.splat(1, ir.RankedTensorType.get(shape_of(u), boolean))
     padded, mask = (

@@ -158,12 +158,13 @@ class _Loop:
             after = hlo.add(at, build.scalar(1, kind))
         rates = [] if self._rate is None else self._read(self._rate, after, count)
         drives = [] if self._drive is None else self._read(self._drive, at, count)
-        found = {}
-        for i in reversed(range(count)) if self._is_backward else range(count):
+        found = []
+        turn = slice(None, None, -1 if self._is_backward else 1)
+        for i in range(count)[turn]:
             total = hlo.multiply(total, rates[i]) if rates else total
             total = hlo.add(total, drives[i]) if drives else total
-            found[i] = total
-        return [total, self._write(done, [found[i] for i in range(count)], at)]
+            found.append(total)
+        return [total, self._write(done, found[turn], at)]
 
     def _read(self, x: ir.Value, at: ir.Value, count: int) -> list[ir.Value]:
         """Elements along the axis from `at` on, wide."""

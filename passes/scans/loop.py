@@ -108,17 +108,18 @@ def _loop(
     The loop carries totals without it: those are smaller, and their rounding errors as well.
     """
     size = shape_of(x)[axis]
+    turn = slice(None, None, -1 if fold.is_reverse else 1)
 
     def advance(number: ir.Value, count: int, carried: Sequence[ir.Value]) -> list[ir.Value]:
         total, done = carried
         at = _lowest(fold, size, number, count)
         rows = build.elements_along(x, axis, at, count)
-        found = {}
-        for i in reversed(range(count)) if fold.is_reverse else range(count):
-            total = fold.combine(total, build.convert(rows[i], element_type(total)))
+        found = []
+        for row in rows[turn]:
+            total = fold.combine(total, build.convert(row, element_type(total)))
             each = total if previous is None else fold.combine(previous, total)
-            found[i] = build.convert(each, element_type(x))
-        several = build.concatenate([found[i] for i in range(count)], axis)
+            found.append(build.convert(each, element_type(x)))
+        several = build.concatenate(found[turn], axis)
         starts = build.starts_along(done, {axis: at})
         return [total, hlo.dynamic_update_slice(done, several, starts)]
 
