@@ -26,6 +26,11 @@ class Version(NamedTuple):
     renamed: Mapping[ir.Value, ir.Value]
 
 
+def model_of(device: Device, rates: Rates) -> Model:
+    """The model that prices kernels on a device."""
+    return _MODELS[device.kind](device, rates)
+
+
 def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
     """What LLVM's loop unrolling changes in the functions of a module on a CPU.
 
@@ -50,7 +55,7 @@ def prices_of_versions(
     before: Version, after: Version, device: Device, rates: Rates
 ) -> tuple[Price, Price]:
     """The prices of the kernels that only one of two versions has."""
-    model = _MODELS[device.kind](device, rates)
+    model = model_of(device, rates)
     nodes: dict[ir.OpView, Node] = {}
     old, new = (_kernels(version, device.kind, nodes) for version in (before, after))
     same = {key for key, kernel in new.items() if key in old and old[key].is_like(kernel)}

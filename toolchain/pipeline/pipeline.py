@@ -16,30 +16,10 @@ from ..rewrite.former_names import current_name
 from .levels import LEVELS
 from .library import Library
 from .native import NATIVE_PASSES, check_native, is_native
+from .plans import PLAN_SUFFIX, bind_plan, read_plan
 from .plugins import as_pass
+from .step import PipelineStep as PipelineStep
 from .text import Element, parse_options, parse_pipeline
-
-
-@dataclass(frozen=True)
-class PipelineStep:
-    """One pass of a pipeline.
-
-    Attributes:
-        element: its name and options as written.
-        python: the pass, if it is written in Python; None for a native pass of MLIR.
-        options: by parameter name, parsed as the pass declares them.
-    """
-
-    element: Element
-    python: Pass | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.element.name
-
-    def __str__(self) -> str:
-        return str(self.element)
 
 
 @dataclass(frozen=True)
@@ -66,7 +46,8 @@ def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipelin
 
     Args:
         spec: a level ("O2"), MLIR's textual syntax ("inline,simplify{max-num-rewrites=9}"; levels
-            can stand among the passes), a pass or rule object, or a sequence of these.
+            can stand among the passes), the path of a plan of `jxc fit` ("plan.toml", which can
+            also stand among them), a pass or rule object, or a sequence of these.
         library: where names are looked up; only jxc's own passes when None.
 
     Raises:
@@ -74,8 +55,8 @@ def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipelin
     """
     if isinstance(spec, Pipeline):
         return spec
-    if isinstance(spec, str) and library is None:
-        return _of_names(spec)
+    if isinstance(spec, str) and library is None and PLAN_SUFFIX not in spec:
+        return _of_names(spec)  # a plan is a file, which may change
     return _pipeline_of(spec, library or Library())
 
 
@@ -123,6 +104,8 @@ class _StepFinder:
     def steps(self, element: Element) -> list[PipelineStep]:
         if element.nested is not None:
             return [self._native(element)]
+        if element.name.endswith(PLAN_SUFFIX):
+            return self._of_plan(element)
         level = LEVELS.get(element.name.removeprefix("-"))
         if level is None:
             return [self._step(element)]
@@ -132,6 +115,11 @@ class _StepFinder:
                 f"passes do: `jxc opt -{element.name} --dump-pass-pipeline` lists them"
             )
         return [step for each in parse_pipeline(",".join(level)) for step in self.steps(each)]
+
+    def _of_plan(self, element: Element) -> list[PipelineStep]:
+        """The passes of a plan; those that read plans read this one."""
+        elements = parse_pipeline(read_plan(element.name))
+        return [bind_plan(s, element.name) for each in elements for s in self.steps(each)]
 
     def _step(self, element: Element) -> PipelineStep:
         name = element.name

@@ -1,0 +1,89 @@
+"""Compute values of the forward half again in the backward half, instead of keeping them.
+
+Reverse-mode differentiation keeps values of the forward half until the backward half reads them,
+which makes the peak of memory. This pass trades that memory for time, as `jax.checkpoint` does, in
+a program that was written without it. `jxc fit` chooses the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxlib.mlir import ir
+
+from jxc.cost.liveness import Timeline
+from jxc.errors import UsageError
+from jxc.ir.labels import Label, label_of
+from jxc.ir.locations import inline_calls
+from jxc.ir.module import main_of
+from jxc.rewrite import File, PassContext, module_pass, remark
+
+from .copies import compute_again, is_repeatable
+from .selectors import Selector, parse_plan, parse_words
+
+_NO_FILE = File()
+
+
+@module_pass
+def rematerialize(
+    module: ir.Operation, context: PassContext, *, values: str = "", plan: File = _NO_FILE
+) -> None:
+    """Compute chosen values again where they are read after the peak of memory.
+
+    `values` has words separated by commas, each of which chooses the values of a JAX primitive
+    (`tanh`), of a Python function (`mlp`) or of a line (`model.py:42`). `plan` is a file as
+    `jxc fit` writes it, which chooses values by where they were written, so that it also applies
+    after sizes, the number of layers or other lines have changed:
+
+        [[rematerialize]]
+        op = "tanh"
+        function = "mlp"
+        text = "h = jnp.tanh(x @ w)"
+        share = 0.5                   # the first half of them; all of them without it
+
+    Only values that XLA stores, and that are live when the program needs most memory, are computed
+    again; the ops that read them later read copies. Random bits are the same again, since they
+    are functions of their keys. Custom calls and ops with effects are never repeated. An entry of
+    a plan that matches no value of the program is an error.
+    """
+    selectors = parse_plan(plan) if plan.path else parse_words(values)
+    if not selectors:
+        raise UsageError(
+            "rematerialize needs values or a plan, such as rematerialize{values=tanh,exp} or "
+            "rematerialize{plan=FILE}"
+        )
+    main = main_of(module)
+    if main is None:
+        return
+    inline_calls(module)
+    block = main.regions[0].blocks[0]
+    timeline = Timeline(block, context.device, context.rates)
+    chosen = list(_chosen(timeline, selectors, plan.path))
+    count = compute_again(block, timeline, chosen)
+    remark("rematerialize", "applied", module.location, f"{count} values are computed again")
+
+
+def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:
+    """The stored values, made before a peak of memory, that can be computed again; with labels."""
+    end = max(timeline.tops, default=-1)
+    unfit = timeline.captured | set(timeline.results)
+    found = {}
+    for step in timeline.steps[: end + 1]:
+        values = [value for value in step.results if value not in unfit]
+        if values and is_repeatable(step.op):
+            found.update(dict.fromkeys(values, label_of(step.op)))
+    return found
+
+
+def _chosen(
+    timeline: Timeline, selectors: Sequence[Selector], path: str
+) -> Iterator[ir.Value]:
+    labels = repeatable_values(timeline)
+    for selector in selectors:
+        found = [value for value, label in labels.items() if selector.matches(label)]
+        if not found and path:
+            raise UsageError(
+                f"{path}: no value of this program matches {selector}: the line or its function "
+                "changed, or the value is no longer kept. Remove the entry, or run jxc fit again"
+            )
+        yield from selector.chosen(found)

@@ -1,0 +1,92 @@
+"""Which values to compute again: the words of an option, and the entries of a plan."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from jxc.errors import UsageError
+from jxc.ir.labels import Label
+from jxc.rewrite import File
+
+Value = TypeVar("Value")
+
+SECTION = "rematerialize"
+
+
+@dataclass(frozen=True)
+class Selector:
+    """An entry of a plan, or a word.
+
+    Attributes:
+        label: where the values were written.
+        word: a primitive, a function, or `file:line`; empty for an entry of a plan.
+        share: of the values, in order of the program.
+        keep_every: of these, each of which the index plus 1 is a multiple of it is kept; 0 for none.
+    """
+
+    label: Label = Label("")
+    word: str = ""
+    share: float = 1.0
+    keep_every: int = 0
+
+    def matches(self, label: Label) -> bool:
+        """Whether it chooses values with this label."""
+        if self.word:
+            return self.word in (label.op, label.function, label.place)
+        return self.label.matches(label)
+
+    def chosen(self, values: Sequence[Value]) -> list[Value]:
+        """Those of the matching values, in order of the program, that are to be computed again."""
+        first = values[: round(self.share * len(values))]
+        every = self.keep_every
+        return [v for i, v in enumerate(first, 1) if not every or i % every]
+
+    def __str__(self) -> str:
+        return self.word or str(self.label)
+
+
+def parse_words(text: str) -> list[Selector]:
+    """The selectors of an option: words separated by commas."""
+    return [Selector(word=word.strip()) for word in text.split(",") if word.strip()]
+
+
+def parse_plan(file: File) -> list[Selector]:
+    """The entries `[[rematerialize]]` of a plan.
+
+    Raises:
+        UsageError: the file is not TOML, or an entry has unknown keys or values.
+    """
+    try:
+        tables = tomllib.loads(file.read()).get(SECTION, [])
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file.path}: not a plan: {error}") from None
+    if not isinstance(tables, list):
+        raise UsageError(f"{file.path}: expected entries [[{SECTION}]], found [{SECTION}]")
+    return [_selector(f"{file.path}: [[{SECTION}]] {i}", t) for i, t in enumerate(tables, 1)]
+
+
+_TYPES = {each.name: int if each.name == "line" else str for each in fields(Label)}
+_PARTS = ("share", "keep_every")
+_NOTES = ("values", "bytes", "seconds")  # what jxc fit found, for the reader
+
+
+def _selector(where: str, table: dict[str, Any]) -> Selector:
+    for key, value in table.items():
+        if key not in (*_TYPES, *_NOTES, *_PARTS):
+            known = ", ".join((*_TYPES, *_PARTS))
+            raise UsageError(f"{where}: unknown key {key!r}; expected {known}")
+        if key in _TYPES and not isinstance(value, _TYPES[key]):
+            raise UsageError(f"{where}: {key}: expected {_TYPES[key].__name__}, found {value!r}")
+    if not table.get("op"):
+        raise UsageError(f"{where}: expected a key op, such as op = 'tanh'")
+    share = table.get("share", 1.0)
+    if not isinstance(share, float | int) or not 0 < share <= 1:
+        raise UsageError(f"{where}: share: expected a number above 0 and up to 1, found {share!r}")
+    every = table.get("keep_every", 0)
+    if not isinstance(every, int) or every == 1 or every < 0:
+        raise UsageError(f"{where}: keep_every: expected an integer of 2 or more, found {every!r}")
+    label = Label(**{key: table[key] for key in _TYPES if key in table})
+    return Selector(label, "", float(share), every)

@@ -1,0 +1,1 @@
+"""`jxc fit`: the cheapest way to fit a program into a budget of memory."""

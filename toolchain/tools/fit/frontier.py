@@ -1,0 +1,161 @@
+"""The sets of values to compute again that no other set beats in both memory and time.
+
+Sets are unions of all values with the same label, so that all layers of a network are treated alike
+and the choice can be written down. They come from the minimum cuts of `network` at several exchange
+rates of bytes and seconds, also with the values between the layers kept, and from parts of the
+difference between two neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from jaxlib.mlir import ir
+
+from ...cost.liveness import Timeline, size_of
+from ...ir.labels import Label
+from ...passes.rematerialize.selectors import Selector
+from .network import Network
+from .simulate import simulate
+
+_RATES = [2.0 ** (k / 2) for k in range(-16, 15)]
+"""Exchange rates, as multiples of the bytes kept for each second of the forward half."""
+
+_SHARES = (0.25, 0.5, 0.75)
+"""The parts of a set that are tried between two neighbours of the frontier."""
+
+_EVERY = (2, 3, 4, 6, 8)
+"""A value between layers is kept at every layer, or at every second, third and so on."""
+
+_BOUNDARIES = 4
+"""The most labels of values between layers that are tried."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Values to compute again.
+
+    Attributes:
+        selectors: which they are.
+        peak: the most bytes that are live at once, without the arguments, by the model.
+        seconds: the added time, by the model.
+    """
+
+    selectors: tuple[Selector, ...]
+    peak: int
+    seconds: float
+
+
+class Frontier:
+    """The choices for one block, from the most memory to the least.
+
+    Args:
+        timeline: of the block.
+        labels: the values that can be computed again, with their labels.
+    """
+
+    def __init__(self, timeline: Timeline, labels: dict[ir.Value, Label]) -> None:
+        self.timeline = timeline
+        self.values: dict[Label, list[ir.Value]] = {}
+        for value, label in labels.items():
+            self.values.setdefault(label, []).append(value)
+        self.network = Network(timeline, labels)
+        self._known: dict[tuple[Selector, ...], Choice] = {}
+        self.choices = self._best(self._all())
+
+    def members(self, selectors: Iterable[Selector]) -> list[ir.Value]:
+        """The values that selectors choose."""
+        return [v for each in selectors for v in each.chosen(self.values[each.label])]
+
+    def _all(self) -> list[Choice]:
+        found = [self._simulated(())]
+        found += map(self._simulated, self._cuts())
+        best = self._best(found)
+        for one, other in zip(best, best[1:], strict=False):
+            found += map(self._simulated, _between(one.selectors, other.selectors))
+        return found
+
+    def _cuts(self) -> Iterator[tuple[Selector, ...]]:
+        unit = self.network.kept_bytes / max(self.network.seconds, 1e-12)
+        for kept in [{}, *self._kept_sets()]:
+            values = {v for label, every in kept.items() for v in _kept(self.values[label], every)}
+            for rate in _RATES:
+                yield self._selectors(self.network.recomputed(rate * unit, values), kept)
+
+    def _selectors(
+        self, again: Collection[ir.Value], kept: dict[Label, int]
+    ) -> tuple[Selector, ...]:
+        """The labels of which a cut computes most of the bytes again."""
+        found = []
+        for label, values in self.values.items():
+            fixed = _kept(values, kept[label]) if label in kept else set()
+            free = [v for v in values if v not in fixed]
+            share = sum(size_of(v) for v in free if v in again)
+            if free and 2 * share > sum(map(size_of, free)):
+                found.append(Selector(label, keep_every=kept.get(label, 0)))
+        return tuple(found)
+
+    def _kept_sets(self) -> Iterator[dict[Label, int]]:
+        """Values between layers, at every layer or at some."""
+        for label in self._boundaries():
+            count = len(self.values[label])
+            for every in (1, *_EVERY):
+                if 2 * every <= count or every == 1:
+                    yield {label: every}
+
+    def _boundaries(self) -> list[Label]:
+        """Labels of values that are most of what the rest of the forward half reads."""
+        found: dict[Label, int] = {}
+        crossing = self._crossing()
+        for label, values in self.values.items():
+            narrow = [v for v in values if 2 * size_of(v) >= crossing.get(v, 1 << 62)]
+            if len(narrow) > 1:
+                found[label] = len(narrow)
+        return sorted(found, key=lambda label: -found[label])[:_BOUNDARIES]
+
+    def _crossing(self) -> dict[ir.Value, int]:
+        """For each value, the fewest bytes that cross a step of the forward half with it."""
+        steps = self.network.steps
+        last: dict[ir.Value, int] = {}
+        for index, step in enumerate(steps):
+            last.update((v, index) for v in step.reads if v in self.timeline.made)
+        live: set[ir.Value] = set()
+        found: dict[ir.Value, int] = {}
+        for index, step in enumerate(steps):
+            live = {v for v in live if last[v] > index}
+            live.update(v for v in step.results if last.get(v, -1) > index)
+            total = sum(map(size_of, live))
+            for value in live:
+                found[value] = min(found.get(value, total), total)
+        return found
+
+    def _simulated(self, selectors: tuple[Selector, ...]) -> Choice:
+        if selectors not in self._known:
+            result = simulate(self.timeline, self.members(selectors))
+            self._known[selectors] = Choice(selectors, result.peak, result.seconds)
+        return self._known[selectors]
+
+    def _best(self, choices: Iterable[Choice]) -> list[Choice]:
+        """The choices of which none needs less memory in no more time, most memory first."""
+        found: list[Choice] = []
+        for each in sorted(choices, key=lambda c: (c.peak, c.seconds, len(c.selectors))):
+            if not found or each.seconds < found[-1].seconds:
+                found.append(each)
+        return found[::-1]
+
+
+def _kept(values: Sequence[ir.Value], every: int) -> set[ir.Value]:
+    if not every:
+        return set()
+    return {v for i, v in enumerate(values, 1) if i % every == 0}
+
+
+def _between(
+    one: tuple[Selector, ...], other: tuple[Selector, ...]
+) -> Iterator[tuple[Selector, ...]]:
+    """One set and parts of what another has besides."""
+    labels = {each.label for each in one}
+    more = [each for each in other if each.label not in labels]
+    for share in _SHARES if more else ():
+        yield (*one, *(replace(each, share=share) for each in more))

@@ -1,0 +1,98 @@
+"""Plans as files: TOML that says which passes run, and which values are computed again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...files import write_output
+from ...ir.labels import Label
+from ...passes.rematerialize.selectors import Selector
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One line of a plan: values that are computed again, and what that is expected to change.
+
+    Attributes:
+        selector: the values.
+        values: their number.
+        bytes: that they took at the peak, by the model.
+        seconds: that computing them again takes, by the model.
+    """
+
+    selector: Selector
+    values: int
+    bytes: int
+    seconds: float
+
+    @property
+    def label(self) -> Label:
+        """Where the values were written."""
+        return self.selector.label
+
+    def as_json(self) -> dict[str, Any]:
+        """As an object for `--json`, and as a table of the file."""
+        found = dict(self.label.as_json())
+        if self.selector.share != 1:
+            found["share"] = self.selector.share
+        if self.selector.keep_every:
+            found["keep_every"] = self.selector.keep_every
+        return {**found, "values": self.values, "bytes": self.bytes, "seconds": self.seconds}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a program fits into memory.
+
+    Attributes:
+        pipeline: the passes, in MLIR's syntax; those with an option `plan` read this file.
+        measures: the values that are computed again.
+        made_for: the program, the target, and the numbers that the compiler gave.
+    """
+
+    pipeline: str
+    measures: tuple[Measure, ...] = ()
+    made_for: Mapping[str, str | int | float] = field(default_factory=dict)
+
+    def as_text(self) -> str:
+        """The file."""
+        lines = [
+            "# A plan of `jxc fit`: which values are computed again, so that a program needs less",
+            '# memory. Use it as a pipeline: jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE,',
+            "# jxc compile -p FILE. Entries match by op, function and text of the line, so that",
+            "# sizes and the number of layers may change. The keys values, bytes and seconds are",
+            "# notes.",
+            f"version = {VERSION}",
+            f"pipeline = {_toml(self.pipeline)}",
+            *_table("[made_for]", self.made_for),
+        ]
+        for each in self.measures:
+            lines += _table("[[rematerialize]]", each.as_json())
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, which is replaced as a whole."""
+        write_output(self.as_text(), str(path))
+
+
+def _table(header: str, items: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("", header)
+    for key, value in items.items():
+        yield f"{key} = {_toml(value)}"
+
+
+def _toml(value: str | int | float) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{value:.6g}" if (
+        isinstance(value, float)
+    ) else str(value)
+
+
+def selectors_of(measures: Iterable[Measure]) -> tuple[Selector, ...]:
+    """The selectors of measures, in order."""
+    return tuple(each.selector for each in measures)

@@ -1,0 +1,112 @@
+"""The peak of memory and the time of a program in which some values are computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+
+from ...cost.liveness import Step, Timeline, reused_bytes, size_of
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the model expects of a program.
+
+    Attributes:
+        peak: the most bytes that are live at once, without the arguments.
+        seconds: that the copies add, less those of ops that are not needed any more.
+    """
+
+    peak: int
+    seconds: float
+
+
+def simulate(timeline: Timeline, chosen: Collection[ir.Value]) -> Simulated:
+    """The peak and the added time if the values `chosen` are computed again.
+
+    Each is copied in front of the first step that reads it after the top over which it is kept.
+    """
+    schedule = _Schedule(timeline, set(chosen))
+    for index in range(len(timeline.steps)):
+        schedule.append(index)
+    runs = schedule.living()
+    before = sum(step.seconds for step in timeline.steps)
+    return Simulated(_peak(runs, timeline.results), sum(r.step.seconds for r in runs) - before)
+
+
+@dataclass
+class _Run:
+    """A step that runs, the original or a copy; values are (step, result, is a copy)."""
+
+    step: Step
+    index: int
+    is_copy: bool
+    reads: list[tuple[ir.Value, bool]]
+
+
+class _Schedule:
+    def __init__(self, timeline: Timeline, chosen: set[ir.Value]) -> None:
+        self.timeline, self.chosen = timeline, chosen
+        tops = timeline.tops
+        self.top: dict[ir.Value, int] = {}
+        for value in chosen:
+            later = (top for top in tops if top >= timeline.made[value])
+            top = timeline.top_of(value)
+            self.top[value] = next(later, len(timeline.steps)) if top is None else top
+        self.runs: list[_Run] = []
+        self.copied: set[int] = set()
+
+    def append(self, index: int) -> None:
+        """Add a step, after copies of the chosen values that it reads late."""
+        step = self.timeline.steps[index]
+        reads = []
+        for value in step.reads:
+            is_late = value in self.top and index > self.top[value]
+            if is_late:
+                self._copy(self.timeline.made[value])
+            reads.append((value, is_late))
+        self.runs.append(_Run(step, index, False, reads))
+
+    def _copy(self, index: int) -> None:
+        pending = [(index, False)]
+        while pending:
+            each, is_visited = pending.pop()
+            if each in self.copied:
+                continue
+            step = self.timeline.steps[each]
+            if not is_visited:
+                pending.append((each, True))
+                made = self.timeline.made
+                pending += [(made[v], False) for v in step.reads if v in self.chosen]
+                continue
+            self.copied.add(each)
+            reads = [(value, value in self.chosen) for value in step.reads]
+            self.runs.append(_Run(step, each, True, reads))
+
+    def living(self) -> list[_Run]:
+        """The steps whose results are read."""
+        needed = {(value, False) for value in self.timeline.results}
+        found = []
+        for run in reversed(self.runs):
+            if any((value, run.is_copy) in needed for value in run.step.results):
+                needed.update(run.reads)
+                found.append(run)
+        return found[::-1]
+
+
+def _peak(runs: Sequence[_Run], results: Iterable[ir.Value]) -> int:
+    last = {key: index for index, run in enumerate(runs) for key in run.reads}
+    last |= {(value, False): len(runs) for value in results}
+    freed: list[list[int]] = [[] for _ in range(len(runs) + 1)]
+    for index, run in enumerate(runs):
+        for value in run.step.results:
+            freed[last.get((value, run.is_copy), index)].append(size_of(value))
+    live = most = 0
+    for run, ending in zip(runs, freed, strict=False):
+        stored = [size_of(value) for value in run.step.results]
+        live += sum(stored)
+        most = max(most, live - reused_bytes(run.step, stored, ending) + run.step.inner_bytes)
+        live -= sum(ending)
+    return most
