@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .tools.diff.functions import diff
     from .tools.doctor import doctor
     from .tools.explain.log import assert_compiles, explain
+    from .tools.fit.fit import fit
     from .tools.report.report import Report, report
 
 refuse_another_project(os.path.dirname(__file__))
@@ -72,6 +73,7 @@ __all__ = [
     "equation",
     "exact",
     "explain",
+    "fit",
     "ir",
     "jit",
     "load",
@@ -109,6 +111,7 @@ _NAMES = {
     "tools.diff.functions": ("diff",),
     "tools.doctor": ("doctor",),
     "tools.explain.log": ("assert_compiles", "explain"),
+    "tools.fit.fit": ("fit",),
     "notebook": ("load_ipython_extension", "unload_ipython_extension"),  # for %load_ext jxc
     "tools.report.report": ("Report", "report"),
 }

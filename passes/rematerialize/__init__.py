@@ -75,9 +75,7 @@ def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:
     return found
 
 
-def _chosen(
-    timeline: Timeline, selectors: Sequence[Selector], path: str
-) -> Iterator[ir.Value]:
+def _chosen(timeline: Timeline, selectors: Sequence[Selector], path: str) -> Iterator[ir.Value]:
     labels = repeatable_values(timeline)
     for selector in selectors:
         found = [value for value, label in labels.items() if selector.matches(label)]

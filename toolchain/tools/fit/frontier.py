@@ -60,6 +60,7 @@ class Frontier:
         self.values: dict[Label, list[ir.Value]] = {}
         for value, label in labels.items():
             self.values.setdefault(label, []).append(value)
+        self.module: ir.Module | None = None  # which owns the values
         self.network = Network(timeline, labels)
         self._known: dict[tuple[Selector, ...], Choice] = {}
         self.choices = self._best(self._all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,11 @@ class Plan:
             lines += _table("[[rematerialize]]", each.as_json())
         return "\n".join(lines) + "\n"
 
+    def as_json(self) -> dict[str, Any]:
+        """As an object for `--json`."""
+        measures = [each.as_json() for each in self.measures]
+        return {"pipeline": self.pipeline, "made_for": dict(self.made_for), "measures": measures}
+
     def save(self, path: str | Path) -> None:
         """Write the file, which is replaced as a whole."""
         write_output(self.as_text(), str(path))
@@ -88,11 +93,6 @@ def _table(header: str, items: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _toml(value: str | int | float) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{value:.6g}" if (
-        isinstance(value, float)
-    ) else str(value)
-
-
-def selectors_of(measures: Iterable[Measure]) -> tuple[Selector, ...]:
-    """The selectors of measures, in order."""
-    return tuple(each.selector for each in measures)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)  # a basic string of TOML has the same escapes
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
