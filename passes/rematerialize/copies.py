@@ -123,12 +123,9 @@ class _Copier:
             each, is_visited = pending.pop()
             if each in self._needed:
                 continue
-            number = self.number.get(each.owner)
             if each in self.chosen:
                 self._needed[each] = True
-            elif number is None or number > self.last or each in self.stored:
-                self._needed[each] = False
-            elif not is_repeatable(each.owner):
+            elif not self._is_fused(each):
                 self._needed[each] = False
             elif is_visited:
                 self._needed[each] = any(self._needed[v] for v in each.owner.operands)
@@ -138,7 +135,7 @@ class _Copier:
 
     def _let_read_copies(self, op: ir.OpView, anchor: ir.Value) -> None:
         request = _Request(anchor)
-        with ir.InsertionPoint(op):
+        with op.location, ir.InsertionPoint(op):
             for index, value in enumerate(op.operands):
                 if self._is_needed(value):
                     op.operation.operands[index] = self._copy(value, request)
@@ -162,10 +159,13 @@ class _Copier:
         """Whether a copy reads a copy of `value`: it is needed, or XLA does not store it."""
         if self._is_needed(value):
             return True
+        return self._is_fused(value) and len(value.owner.operands) > 0
+
+    def _is_fused(self, value: ir.Value) -> bool:
+        """Whether an early op computes `value` in the kernels that read it."""
         number = self.number.get(value.owner)
-        if number is None or number > self.last or value in self.stored:
-            return False
-        return len(value.owner.operands) > 0 and is_repeatable(value.owner)
+        is_early = number is not None and number <= self.last
+        return is_early and value not in self.stored and is_repeatable(value.owner)
 
     def _clone(self, op: ir.OpView, request: _Request) -> None:
         read = [self._copies.get(v, v) if self._is_copied_through(v) else v for v in op.operands]

@@ -16,6 +16,9 @@ Value = TypeVar("Value")
 SECTION = "rematerialize"
 
 
+_ANY = Label("")
+
+
 @dataclass(frozen=True)
 class Selector:
     """An entry of a plan, or a word.
@@ -24,10 +27,10 @@ class Selector:
         label: where the values were written.
         word: a primitive, a function, or `file:line`; empty for an entry of a plan.
         share: of the values, in order of the program.
-        keep_every: of these, each of which the index plus 1 is a multiple of it is kept; 0 for none.
+        keep_every: of these, the n-th, 2n-th and so on are kept; 0 for none.
     """
 
-    label: Label = Label("")
+    label: Label = _ANY
     word: str = ""
     share: float = 1.0
     keep_every: int = 0

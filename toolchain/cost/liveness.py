@@ -48,9 +48,9 @@ class Step:
     inner_bytes: int = 0
 
     @property
-    def results(self) -> Sequence[ir.Value]:
+    def results(self) -> list[ir.Value]:
         """The values that it stores."""
-        return self.op.results
+        return list(self.op.results)
 
 
 class Timeline:

@@ -40,12 +40,15 @@ class Label:
     scope: str = ""
 
     def matches(self, other: Label) -> bool:
-        """Whether both name the same op; lines may have moved if their texts are the same."""
+        """Whether `other` is the same op. Lines may have moved if their texts are the same.
+
+        A label without a line matches any.
+        """
         if (self.op, self.function, self.scope) != (other.op, other.function, other.scope):
             return False
         if self.text and other.text:
             return self.text == other.text
-        return (self.file, self.line) == (other.file, other.line)
+        return not self.line or (self.file, self.line) == (other.file, other.line)
 
     @property
     def place(self) -> str:

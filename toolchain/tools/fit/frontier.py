@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from jaxlib.mlir import ir
 
@@ -73,7 +74,7 @@ class Frontier:
         found = [self._simulated(())]
         found += map(self._simulated, self._cuts())
         best = self._best(found)
-        for one, other in zip(best, best[1:], strict=False):
+        for one, other in pairwise(best):
             found += map(self._simulated, _between(one.selectors, other.selectors))
         return found
 
