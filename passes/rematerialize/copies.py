@@ -85,6 +85,7 @@ class _Copier:
         self.last = self.number[timeline.steps[top].op]
         self.stored = set(timeline.made)
         self.on_cpu = timeline.kind == "cpu"
+        self.on_gpu = timeline.kind == "gpu"
         self.count = 0
         self._copies: dict[ir.Value, ir.Value] = {}
         self._needed: dict[ir.Value, bool] = {}
@@ -206,9 +207,9 @@ class _Copier:
     def _tie(self, value: ir.Value, request: _Request) -> ir.Value:
         if request.scalar is None:
             request.scalar = _first_element(request.anchor)
-            if self.on_cpu:
+            if not self.on_gpu:
                 request.scalar = _always_true(request.scalar)
-        if not self.on_cpu:
+        if self.on_gpu:
             barrier = hlo.OptimizationBarrierOp([value, request.scalar])
             return barrier.results[0]
         return hlo.select(request.scalar, value, build.constant(0, value))

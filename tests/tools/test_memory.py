@@ -159,7 +159,7 @@ def test_fit_gives_the_missing_bytes_and_advice() -> None:
     named, kept = fit.advice
     assert named.startswith("the largest temporaries at the peak: 256 MiB f32[16384,4096]")
     assert "jvp(" not in named, "the op, without the path to it"
-    assert kept.startswith("256 MiB of temporaries are kept for the gradient: jax.checkpoint")
+    assert kept.startswith("256 MiB of temporaries are kept for the gradient: `jxc fit`")
 
 
 def test_fit_advises_donation_of_arguments_shaped_like_outputs() -> None:

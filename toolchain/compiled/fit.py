@@ -148,7 +148,10 @@ def _savings(memory: Memory) -> Iterator[str]:
     saved = [each for each in temporaries if "jvp(" in each.name and "transpose(" not in each.name]
     if saved:
         size = show_bytes(sum(each.bytes for each in saved))
-        yield f"{size} of temporaries are kept for the gradient: jax.checkpoint recomputes them"
+        yield (
+            f"{size} of temporaries are kept for the gradient: `jxc fit` with the same arguments "
+            "finds which of them to compute again"
+        )
     donable = _donable(memory.buffers)
     if donable > small:
         yield f"donating arguments (donate_argnums) may save up to {show_bytes(donable)}"

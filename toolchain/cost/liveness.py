@@ -7,7 +7,7 @@ for itself, mostly to need less memory, within the same dependences.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
 
@@ -17,7 +17,8 @@ from ..ir.module import has_regions, ops_of, terminator, walk
 from .device import Device
 from .flops import bytes_of
 from .fusion import kernels_of
-from .node import FusedKernel
+from .formulas import names
+from .node import ELEMENTWISE, FREE, FusedKernel, name_of
 from .price import Model
 from .prices import model_of
 from .rates import Rates
@@ -27,6 +28,12 @@ _IN_PLACE = frozenset({"while", "dynamic_update_slice", "scatter", "optimization
 
 _HIGH, _LOW = 0.5, 0.25
 """A top has more than one of these shares of the peak, and less than the other on both sides."""
+
+
+_WITHIN_KERNELS = ELEMENTWISE | FREE | names("broadcast_in_dim reshape")
+
+_AS_CHEAP = 1.1
+"""The bytes to compute a value may exceed its own by the results of reductions over rows."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,8 @@ class Timeline:
         order = {op: number for number, op in enumerate(ops)}
         found = kernels_of(ops, self._results, kind=device.kind)
         found.sort(key=lambda kernel: order[kernel.root.op])
-        self.steps = [_step(kernel, model, device, rates) for kernel in found]
+        steps = [_step(kernel, model, device, rates) for kernel in found]
+        self.steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
         self.made = {v: i for i, step in enumerate(self.steps) for v in step.results}
         self.last = last_reads(self.steps, self._results)
 
@@ -166,6 +174,30 @@ def size_of(value: ir.Value) -> int:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 0
     return int(bytes_of(kind))
+
+
+def _fused_again(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Step]:
+    """The kernels of XLA:TPU, which stores no value that is as cheap to compute as to read.
+
+    It computes elementwise ops in each kernel that reads them, matrix products included, if they
+    read no more bytes than they would store: an activation function, or a softmax after its sums.
+    """
+    kept, sources, returned = list[Step](), dict[ir.Value, tuple[ir.Value, ...]](), set(results)
+    for step in steps:
+        reads = dict.fromkeys(v for each in step.reads for v in sources.get(each, (each,)))
+        step = replace(step, reads=tuple(reads))
+        (value,) = step.results if len(step.results) == 1 else (None,)
+        if value is None or value in returned or not _is_elementwise(step):
+            kept.append(step)
+        elif sum(map(size_of, reads)) > _AS_CHEAP * size_of(value):
+            kept.append(step)
+        else:
+            sources[value] = step.reads
+    return kept
+
+
+def _is_elementwise(step: Step) -> bool:
+    return all(name_of(op) in _WITHIN_KERNELS for op in step.ops)
 
 
 def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Step:

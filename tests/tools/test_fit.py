@@ -1,0 +1,168 @@
+"""`jxc fit`: plans within a budget, applied to changed programs, and what it says without one."""
+
+import json
+import linecache
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jxc
+from jxc.backend.pass_code import pipeline_key
+from jxc.errors import UsageError
+from jxc.pipeline import make_pipeline
+from jxc.tools.fit import search as searching
+
+MODEL = """
+import jax
+import jax.numpy as jnp
+
+
+def block(x, up, down):
+    h = jax.nn.gelu(x @ up)
+    return x + h @ down
+
+
+def loss(params, x):
+    for up, down in params:
+        x = block(x, up, down)
+    return jnp.mean(x**2)
+
+
+def step(params, x):
+    return jax.value_and_grad(loss)(params, x)
+
+
+def arguments(layers=4, rows=1024):
+    f32 = lambda *shape: jax.ShapeDtypeStruct(shape, jnp.float32)
+    return [(f32(64, 256), f32(256, 64))] * layers, f32(rows, 64)
+"""
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A module of a small network, in a file."""
+    path = tmp_path / "network.py"
+    path.write_text(MODEL)
+    return _imported(path)
+
+
+def _imported(path):
+    namespace = {}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    return namespace
+
+
+@pytest.fixture
+def plan(model, tmp_path):
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB")
+    assert found.fits and found.plan is not None
+    found.save(tmp_path / "plan.toml")
+    return tmp_path / "plan.toml"
+
+
+def temporaries(step, args, pipeline):
+    compiled = jxc.jit(step, pipeline=pipeline, strict=True).lower(*args).compile()
+    return compiled.memory_analysis().temp_size_in_bytes
+
+
+def values_like(args):
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda a: jnp.asarray(rng.normal(size=a.shape, scale=0.1), a.dtype), args)
+
+
+def test_plan_stays_within_the_budget_and_keeps_the_results(model, plan):
+    step, args = model["step"], model["arguments"]()
+    before, after = (temporaries(step, args, each) for each in ("O2", str(plan)))
+    assert after < 12 * 2**20 < before
+    given = values_like(args)
+    expected = jax.jit(step)(*given)
+    found = jxc.jit(step, pipeline=str(plan), strict=True)(*given)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+
+
+def test_plan_applies_to_more_layers_and_other_sizes(model, plan):
+    step, args = model["step"], model["arguments"](layers=8, rows=512)
+    before, after = (temporaries(step, args, each) for each in ("O2", str(plan)))
+    assert after < 0.75 * before
+
+
+def test_plan_applies_after_lines_have_moved(model, plan, tmp_path):
+    moved = tmp_path / "network.py"
+    moved.write_text("# a comment\n\n" + MODEL.replace("def loss", "\n\ndef loss"))
+    linecache.checkcache(str(moved))
+    other = _imported(moved)
+    step, args = other["step"], other["arguments"]()
+    assert temporaries(step, args, str(plan)) < 12 * 2**20
+
+
+def test_plan_that_does_not_match_is_refused_by_name(model, plan, tmp_path):
+    changed = tmp_path / "network.py"
+    changed.write_text(MODEL.replace("jax.nn.gelu", "jnp.sin"))
+    linecache.checkcache(str(changed))
+    other = _imported(changed)
+    with pytest.raises(jxc.JxcError, match=r"no value of this program matches .*gelu"):
+        jxc.lower(other["step"], *other["arguments"]()).opt(str(plan))
+
+
+def test_changed_plan_is_another_pipeline(plan):
+    before = pipeline_key(make_pipeline(str(plan)))
+    plan.write_text(plan.read_text().replace("op =", "keep_every = 2\nop =", 1))
+    assert pipeline_key(make_pipeline(str(plan))) != before
+
+
+def test_program_that_fits_needs_no_plan(model, tmp_path):
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="1GiB")
+    assert found.fits and found.plan is None and "without a plan" in str(found)
+    with pytest.raises(UsageError, match="fits without one"):
+        found.save(tmp_path / "plan.toml")
+
+
+def test_program_that_never_fits_shows_what_holds_the_memory(model):
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="1MiB")
+    assert not found.fits and found.plan is None
+    assert "does not fit into 1 MiB" in str(found) and "what holds the rest:" in str(found)
+    assert found.smallest.needed < found.base.needed
+
+
+def test_interrupt_ends_the_search(model, monkeypatch):
+    compiled = searching.compile_module
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return compiled(*args)
+
+    monkeypatch.setattr(searching, "compile_module", interrupted)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="10MiB")
+    assert found.stopped == "interrupted" and not found.trials and not found.fits
+
+
+def test_unknown_memory_is_a_usage_error():
+    with pytest.raises(UsageError, match="expected a function"):
+        jxc.fit(3)
+
+
+def jxc_command(*arguments, folder):
+    command = [sys.executable, "-c", "from jxc.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_command_prints_json_and_fails_if_nothing_fits(tmp_path):
+    (tmp_path / "network.py").write_text(MODEL)
+    given = ["fit", "network.py:step", "--max-memory", "1MiB", "--json"]
+    result = jxc_command(*given, folder=tmp_path)
+    found = json.loads(result.stdout)
+    assert result.returncode == 1 and not found["fits"] and found["largest"]
+
+
+def test_command_refuses_a_plan_of_another_name(tmp_path):
+    result = jxc_command("fit", "network.py:step", "-o", "plan.txt", folder=tmp_path)
+    assert result.returncode == 2
+    assert "expected a file that ends in .toml" in result.stderr
