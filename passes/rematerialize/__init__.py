@@ -18,7 +18,7 @@ from jxc.ir.locations import inline_calls
 from jxc.ir.module import main_of
 from jxc.rewrite import File, PassContext, module_pass, remark
 
-from .copies import compute_again, is_repeatable
+from .straight_line import compute_again, is_repeatable
 from .selectors import Selector, parse_plan, parse_words
 
 _NO_FILE = File()

@@ -57,7 +57,8 @@ RANDOM = """
   %l = stablehlo.constant dense<0.0> : tensor<f32>
   %h = stablehlo.constant dense<1.0> : tensor<f32>
   %s = stablehlo.constant dense<4> : tensor<1xi64>
-  %a = stablehlo.rng %l, %h, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
+  %a = stablehlo.rng %l, %h, %s, distribution = UNIFORM
+    : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
   {second}
   %r = stablehlo.add %a, %b : tensor<4xf32>
 """

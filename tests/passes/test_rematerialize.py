@@ -13,7 +13,7 @@ from jxc.ir import clone_module
 from jxc.ir.locations import inline_calls
 from jxc.ir.module import main_of
 from jxc.passes.rematerialize import repeatable_values
-from jxc.passes.rematerialize.copies import compute_again
+from jxc.passes.rematerialize.straight_line import compute_again
 from jxc.rewrite import PassContext
 
 

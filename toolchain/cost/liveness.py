@@ -16,8 +16,8 @@ from jaxlib.mlir import ir
 from ..ir.module import has_regions, ops_of, terminator, walk
 from .device import Device
 from .flops import bytes_of
-from .fusion import kernels_of
 from .formulas import names
+from .fusion import kernels_of
 from .node import ELEMENTWISE, FREE, FusedKernel, name_of
 from .price import Model
 from .prices import model_of
@@ -186,18 +186,19 @@ def _fused_again(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Ste
     for step in steps:
         reads = dict.fromkeys(v for each in step.reads for v in sources.get(each, (each,)))
         step = replace(step, reads=tuple(reads))
-        (value,) = step.results if len(step.results) == 1 else (None,)
-        if value is None or value in returned or not _is_elementwise(step):
-            kept.append(step)
-        elif sum(map(size_of, reads)) > _AS_CHEAP * size_of(value):
+        if _is_stored(step, returned):
             kept.append(step)
         else:
-            sources[value] = step.reads
+            sources[step.results[0]] = step.reads
     return kept
 
 
-def _is_elementwise(step: Step) -> bool:
-    return all(name_of(op) in _WITHIN_KERNELS for op in step.ops)
+def _is_stored(step: Step, returned: set[ir.Value]) -> bool:
+    if len(step.results) != 1 or step.results[0] in returned:
+        return True
+    if not all(name_of(op) in _WITHIN_KERNELS for op in step.ops):
+        return True
+    return sum(map(size_of, step.reads)) > _AS_CHEAP * size_of(step.results[0])
 
 
 def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Step:
