@@ -20,8 +20,8 @@ import jax.numpy as jnp
 from jax import lax
 
 POLICIES = ("dots_saveable", "dots_with_no_batch_dims_saveable", "nothing_saveable")
-RATE = 1e-3
-"""The learning rate of gradient descent."""
+RATE = 1.0
+"""The learning rate of gradient descent: large, so that wrong gradients show in the parameters."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from jxc.backend.targets import Target, find_target
 from jxc.backend.timing import interleave
 from jxc.compiled.memory import peak_bytes
 from jxc.compiled.program import Refused, compile_lowered
+from jxc.errors import JxcError
 
 FITTED = "fitted"
 """The name of the variant that jxc plans."""
@@ -46,6 +47,12 @@ def fitted(step: Callable[..., Any], args: Sequence[Any], target: Target, budget
     if not hasattr(jxc, "fit"):
         raise NotImplementedError("this version of jxc has no jxc.fit")
     return jxc.fit(step, *args, target=target.name, max_memory=budget)
+
+
+def reason(error: Exception) -> dict[str, Any]:
+    """The record of a variant that cannot be made; one that is only missing is tried again."""
+    name = "missing" if isinstance(error, NotImplementedError) else "failed"
+    return {name: str(error).strip().splitlines()[0][:300]}
 
 
 def step_of(program: Program, variant: str, target: Target, budget: int) -> tuple[Any, Any]:
@@ -77,6 +84,7 @@ def measured(
 ) -> dict[str, dict[str, Any]]:
     """The peak and the time of each variant on this machine, and how far its results lie apart.
 
+    Without a budget, that of the fitted plan is half of plain's peak; plain is the first variant.
     *error* is the largest difference of a result from plain's, relative to the largest value of
     that result. Dropout over parts of a batch draws other numbers.
     """
@@ -85,14 +93,15 @@ def measured(
     for variant in variants:
         try:
             step, args = step_of(program, variant, target, budget)
-        except NotImplementedError as error:
-            records[variant] = {"missing": str(error)}
+        except (NotImplementedError, JxcError) as error:
+            records[variant] = reason(error)
             continue
         start = perf_counter()
         made = jax.jit(step).lower(*args).compile()
         memory = made.memory_analysis()
         sizes = [getattr(memory, f"{name}_size_in_bytes") for name in ("argument", "output")]
         peak = peak_bytes(*sizes, memory.temp_size_in_bytes, memory.alias_size_in_bytes)
+        budget = budget or peak // 2
         record = {"peak": peak, "arguments": sizes[0], "compile_seconds": perf_counter() - start}
         records[variant] = record | {"temporaries": memory.temp_size_in_bytes}
         calls[variant] = partial(made, *jax.device_put(values_of(args)))
@@ -123,16 +132,17 @@ def main() -> int:
     parser.add_argument("--budget", type=int, default=0, help="bytes for the fitted plan")
     given = parser.parse_args()
     program, target = PROGRAMS[given.program], find_target(given.target)
-    variants, budget = given.variants.split(","), given.budget or target.device.memory_bytes
+    variants = given.variants.split(",")
     if target.kind == "cpu":
-        for variant, record in measured(program, variants, target, budget).items():
+        for variant, record in measured(program, variants, target, given.budget).items():
             print(json.dumps({"variant": variant} | record), flush=True)
         return 0
     for variant in variants:
         try:
+            budget = given.budget or target.device.memory_bytes
             record = estimated(program, variant, target, budget)
-        except NotImplementedError as error:
-            record = {"missing": str(error)}
+        except (NotImplementedError, JxcError) as error:
+            record = reason(error)
         print(json.dumps({"variant": variant} | record), flush=True)
     return 0
 
