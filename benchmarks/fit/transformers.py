@@ -30,7 +30,7 @@ def layer_norm(w: Any, x: Any) -> Any:
     return y.astype(x.dtype) * w
 
 
-def attention(w: Any, x: Any, key: Any, *, heads: int, causal: bool, rate: float) -> Any:
+def attention(w: Any, x: Any, *, heads: int, causal: bool) -> Any:
     """Attention of `heads` heads over x[batch, position, feature], with a softmax in f32."""
     batch, length, width = x.shape
     q, k, v = jnp.split((x @ w["qkv"] + w["qkv_bias"]).reshape(batch, length, 3 * heads, -1), 3, 2)
@@ -38,11 +38,11 @@ def attention(w: Any, x: Any, key: Any, *, heads: int, causal: bool, rate: float
     if causal:
         scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9)
     weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
-    mixed = jnp.einsum("bhqk,bkhd->bqhd", dropout(key, weights, rate), v)
+    mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, v)
     return mixed.reshape(x.shape) @ w["out"] + w["out_bias"]
 
 
-def layer(w: Any, x: Any, key: Any, *, heads: int, causal: bool, rate: float, mask: float) -> Any:
+def layer(w: Any, x: Any, key: Any, *, heads: int, causal: bool, rate: float) -> Any:
     """A layer: attention and a perceptron, each after a norm and before a residual.
 
     Args:
@@ -52,14 +52,13 @@ def layer(w: Any, x: Any, key: Any, *, heads: int, causal: bool, rate: float, ma
         heads: the number of heads.
         causal: whether a position attends to no later one.
         rate: of the dropout before each residual.
-        mask: of the dropout of the weights of attention.
     """
     w = jax.tree.map(lambda leaf: leaf.astype(x.dtype), w)
-    first, second, third = jax.random.split(key, 3)
-    mixed = attention(w, layer_norm(w["norm1"], x), first, heads=heads, causal=causal, rate=mask)
-    x = x + dropout(second, mixed, rate)
+    first, second = jax.random.split(key)
+    mixed = attention(w, layer_norm(w["norm1"], x), heads=heads, causal=causal)
+    x = x + dropout(first, mixed, rate)
     hidden = jax.nn.gelu(layer_norm(w["norm2"], x) @ w["up"] + w["up_bias"])
-    return x + dropout(third, hidden @ w["down"] + w["down_bias"], rate)
+    return x + dropout(second, hidden @ w["down"] + w["down_bias"], rate)
 
 
 def layer_shapes(width: int) -> dict[str, tuple[int, ...]]:
@@ -97,11 +96,11 @@ def language_model(
         how: the variant.
         layers, width, heads, length, words, batch: its sizes.
         dtype: of the activations; parameters are f32.
-        rate: of all dropout.
+        rate: of the dropout before each residual.
         scan: whether the layers are stacked, under one `lax.scan`.
         head: whether the loss over the vocabulary is a block too.
     """
-    one = how.block(partial(layer, heads=heads, causal=True, rate=rate, mask=rate))
+    one = how.block(partial(layer, heads=heads, causal=True, rate=rate))
     last = how.block(next_token_loss) if head else next_token_loss
 
     def loss(w: Any, state: Any, tokens: Any, key: Any) -> tuple[Any, Any]:
@@ -155,7 +154,7 @@ def vit_large(
 ) -> Task:
     """A vision transformer over patches of 16 by 16 pixels, with dropout and 1,000 classes."""
     count = (image // 16) ** 2
-    one = how.block(partial(layer, heads=heads, causal=False, rate=DROPPED, mask=0.0))
+    one = how.block(partial(layer, heads=heads, causal=False, rate=DROPPED))
 
     def loss(w: Any, state: Any, batch: Any, key: Any) -> tuple[Any, Any]:
         images, labels = batch
@@ -223,7 +222,7 @@ def mixture_of_experts(
     def block(w: Any, x: Any) -> tuple[Any, Any]:
         w = jax.tree.map(lambda leaf: leaf.astype(x.dtype), w)
         y = layer_norm(w["norm1"], x)
-        x = x + attention(w, y, None, heads=heads, causal=True, rate=0.0)
+        x = x + attention(w, y, heads=heads, causal=True)
         made, balance = experts(w, layer_norm(w["norm2"], x), capacity)
         return x + made, balance
 
