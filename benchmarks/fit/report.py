@@ -41,9 +41,9 @@ barriers, so that `jax.checkpoint` of straight-line code saves no memory there; 
 them."""
 
 
-def rows_of(program: Program, target: str, records: dict[str, Record]) -> dict[str, Record]:
-    """The records of a program's variants for a target, plain first."""
-    keys = {each: key_of(program.name, each, target) for each in [*program.variants, FITTED]}
+def rows_of(program: Program, label: str, records: dict[str, Record]) -> dict[str, Record]:
+    """The records of a program's variants for the target of a label, plain first."""
+    keys = {each: key_of(program.name, each, label) for each in [*program.variants, FITTED]}
     return {name: records[key] for name, key in keys.items() if key in records}
 
 
@@ -71,13 +71,13 @@ def _timed(rows: dict[str, Record]) -> list[str]:
     return sorted((n for n in fit if n != FITTED), key=lambda name: rows[name]["seconds"])
 
 
-def summary(target: str, records: dict[str, Record]) -> str:
+def summary(label: str, records: dict[str, Record]) -> str:
     """A row for each program: plain, the best variants by hand, and the fitted plan."""
     table = [["program", "plain", "ms", "fastest by hand that fits", "peak", "ms"]]
     table[0] += ["least by hand", "peak", "ms", FITTED, "ms"]
     table += [["---", *["---:"] * 2, "---", *["---:"] * 2, "---", *["---:"] * 4]]
     for program in PROGRAMS.values():
-        rows = rows_of(program, target, records)
+        rows = rows_of(program, label, records)
         if "plain" not in rows:
             continue
         plain, made = rows["plain"], rows.get(FITTED)
@@ -91,24 +91,24 @@ def summary(target: str, records: dict[str, Record]) -> str:
     return markdown(table)
 
 
-def details(target: str, records: dict[str, Record]) -> str:
+def details(label: str, records: dict[str, Record]) -> str:
     """A row for each variant of each program."""
-    is_run = target == "cpu"
+    is_run = label.startswith("cpu")
     head = ["program", "variant", "peak", "ms", "compiled, s", *["error"] * is_run]
     table = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
     for program in PROGRAMS.values():
-        for name, each in rows_of(program, target, records).items():
+        for name, each in rows_of(program, label, records).items():
             spent = f"{each['compile_seconds']:.0f}" if "compile_seconds" in each else ""
             error = [f"{each['error']:.1g}"] if "error" in each else [""] * is_run
             table.append([program.name, name, size(each), time(each), spent, *error])
     return markdown(table)
 
 
-def counts(device: Device, target: str, records: dict[str, Record]) -> Iterator[str]:
+def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[str]:
     """Sentences on which programs fit."""
-    found = {p.name: rows_of(p, target, records) for p in PROGRAMS.values()}
+    found = {p.name: rows_of(p, label, records) for p in PROGRAMS.values()}
     found = {name: rows for name, rows in found.items() if "plain" in rows}
-    if target != "cpu":
+    if device.kind != "cpu":
         yield f"The device has {device.memory_bytes / 2**30:.2f} GiB. Bold peaks do not fit."
         large = [name for name, rows in found.items() if not rows["plain"].get("fits", True)]
         yield f"Plain does not fit for {len(large)} of {len(found)} programs."
@@ -119,18 +119,17 @@ def counts(device: Device, target: str, records: dict[str, Record]) -> Iterator[
     yield f"The fitted plan fits for {good} of {len(made)}." if made else "There are no plans yet."
 
 
-def section(target: str, records: dict[str, Record]) -> str:
+def section(label: str, records: dict[str, Record]) -> str:
     """The section of a target."""
-    its = [each for key, each in records.items() if key.endswith(f"/{target}")]
+    its = [each for key, each in records.items() if key.endswith(f"/{label}")]
     of = {f"jax {each['jax']}, commit {each['commit']}" for each in its}
-    parts = [f"## {target}", "; ".join(sorted(of))]
-    parts += [" ".join(counts(find_target(target).device, target, records))]
-    parts += [summary(target, records), details(target, records)]
-    return "\n\n".join(parts)
+    device = find_target(label.partition(",")[0]).device
+    parts = [f"## {label}", "; ".join(sorted(of)), " ".join(counts(device, label, records))]
+    return "\n\n".join([*parts, summary(label, records), details(label, records)])
 
 
-def targets_of(records: Sequence[str]) -> list[str]:
-    """The targets in the keys of records, in order of their first row."""
+def labels_of(records: Sequence[str]) -> list[str]:
+    """The labels of targets in the keys of records, in order of their first row."""
     return list(dict.fromkeys(key.rsplit("/", 1)[1] for key in records))
 
 
@@ -142,7 +141,7 @@ def main() -> int:
     records: dict[str, Record] = {}
     for file in given.files:
         records |= read_records(file)
-    sections = [section(target, records) for target in targets_of(list(records))]
+    sections = [section(label, records) for label in labels_of(list(records))]
     given.results.write_text("\n\n".join([HEAD, *sections]) + "\n")
     return 0
 

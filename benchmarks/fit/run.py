@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from machine import circumstances
 
 from fit.programs import PROGRAMS
 from fit.worker import FITTED
-from jxc.backend.targets import find_target, require
+from jxc.backend.targets import Target, find_target, require
 from jxc.errors import JxcError
 
 Record = dict[str, Any]
@@ -36,15 +37,22 @@ def read_records(file: Path) -> dict[str, Record]:
     return {record["key"]: record for record in map(json.loads, lines)}
 
 
-def key_of(program: str, variant: str, target: str) -> str:
+def label_of(target: Target) -> str:
+    """A target in keys; on the CPU with the version of jax, on which `jax.checkpoint` depends."""
+    return f"{target.name}, jax {metadata.version('jax')}" if target.kind == "cpu" else target.name
+
+
+def key_of(program: str, variant: str, label: str) -> str:
     """What identifies a row: "gpt2-small/block/tpu:v5e"."""
-    return f"{program}/{variant}/{target}"
+    return f"{program}/{variant}/{label}"
 
 
-def run_worker(program: str, variants: list[str], target: str, given: Any) -> Iterator[Record]:
+def run_worker(
+    program: str, variants: list[str], target: Target, given: argparse.Namespace
+) -> Iterator[Record]:
     """The records of variants; those without one after a crash or the time limit say why."""
     command = [sys.executable, "-W", "ignore", "-m", "fit.worker", program, ",".join(variants)]
-    command += [f"--target={target}", f"--budget={given.budget}"]
+    command += [f"--target={target.name}", f"--budget={given.budget}"]
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
     settings |= {"JXC_RATES": "shipped", "KERAS_BACKEND": "jax"}
     process = subprocess.Popen(
@@ -68,10 +76,12 @@ def run_worker(program: str, variants: list[str], target: str, given: Any) -> It
         printed, _ = process.communicate()
     found = {each["variant"]: each for each in map(json.loads, printed.splitlines())}
     for variant in variants:
-        yield {"key": key_of(program, variant, target)} | found.get(variant, {"failed": why})
+        yield {"key": key_of(program, variant, label_of(target))} | found.get(
+            variant, {"failed": why}
+        )
 
 
-def todo(given: argparse.Namespace, target: Any) -> Iterator[tuple[str, list[str]]]:
+def todo(given: argparse.Namespace, target: Target) -> Iterator[tuple[str, list[str]]]:
     """Each process to start: a program and its variants."""
     known = {} if given.again else read_records(given.out)
     for program in PROGRAMS.values():
@@ -80,7 +90,7 @@ def todo(given: argparse.Namespace, target: Any) -> Iterator[tuple[str, list[str
         rows = [
             each for each in [*program.variants, FITTED] if fnmatch.fnmatch(each, given.variant)
         ]
-        due = [each for each in rows if key_of(program.name, each, target.name) not in known]
+        due = [each for each in rows if key_of(program.name, each, label_of(target)) not in known]
         if target.kind == "cpu":
             yield from [(program.name, rows)] if due else []
         else:
@@ -107,7 +117,7 @@ def main() -> int:
     about = circumstances()
     with given.out.open("a") as file:
         for program, variants in todo(given, target):
-            for record in run_worker(program, variants, target.name, given):
+            for record in run_worker(program, variants, target, given):
                 if "missing" not in record:
                     record |= {"commit": about["commit"], "jax": about["versions"]["jax"]}
                     file.write(json.dumps(record) + "\n")

@@ -138,8 +138,8 @@ for _name, _sizes in _NETWORKS.items():
 program(
     _SMALL | {"layers": 1, "words": 16384, "length": 128},
     {"layers": 2, "width": 768, "heads": 12, "length": 1024, "words": 262144}
-    | {"batch": 8, "dtype": "bfloat16"},
-    {"batch": 32},
+    | {"batch": 16, "dtype": "bfloat16"},
+    {"batch": 64},
     name="vocabulary",
 )(partial(language_model, rate=0.0, head=True))
 
