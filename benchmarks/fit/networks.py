@@ -150,8 +150,8 @@ def _statistics(tree: Any) -> Any:
 
 @program(
     {"depths": (1, 1, 1, 1), "image": 64, "batch": 8, "dtype": "float32"},
-    {"depths": (3, 4, 6, 3), "image": 224, "batch": 512, "dtype": "bfloat16"},
-    {"batch": 2048},
+    {"depths": (3, 4, 6, 3), "image": 224, "batch": 1024, "dtype": "bfloat16"},
+    {"batch": 4096},
     parts=False,
 )
 def resnet50(how: Variant, *, depths: tuple[int, ...], image: int, batch: int, dtype: str) -> Task:

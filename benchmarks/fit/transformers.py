@@ -201,8 +201,8 @@ def experts(w: Any, x: Any, capacity: int) -> tuple[Any, Any]:
     {"layers": 2, "width": 128, "heads": 4, "experts_count": 4, "length": 128, "words": 1024}
     | {"batch": 4, "dtype": "float32"},
     {"layers": 6, "width": 1024, "heads": 16, "experts_count": 8, "length": 2048, "words": 32000}
-    | {"batch": 8, "dtype": "bfloat16"},
-    {"batch": 32},
+    | {"batch": 16, "dtype": "bfloat16"},
+    {"batch": 64},
 )
 def mixture_of_experts(
     how: Variant,
