@@ -146,8 +146,8 @@ program(
 
 @program(
     {"layers": 4, "width": 128, "heads": 4, "image": 64, "batch": 8, "dtype": "float32"},
-    {"layers": 24, "width": 1024, "heads": 16, "image": 224, "batch": 96, "dtype": "bfloat16"},
-    {"batch": 384},
+    {"layers": 24, "width": 1024, "heads": 16, "image": 224, "batch": 256, "dtype": "bfloat16"},
+    {"batch": 1024},
 )
 def vit_large(
     how: Variant, *, layers: int, width: int, heads: int, image: int, batch: int, dtype: str
