@@ -112,8 +112,12 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
         yield f"The device has {device.memory_bytes / 2**30:.2f} GiB. Bold peaks do not fit."
         large = [name for name, rows in found.items() if not rows["plain"].get("fits", True)]
         yield f"Plain does not fit for {len(large)} of {len(found)} programs."
-        none = [name for name in large if not _timed(found[name])]
-        yield f"No variant by hand fits for {', '.join(none) or 'none of them'}."
+        partial = [n for n, rows in found.items() if set(PROGRAMS[n].variants) - set(rows)]
+        none = [name for name in large if not _timed(found[name]) and name not in partial]
+        if partial:
+            yield f"Some variants are not measured: {', '.join(partial)}."
+        if none:
+            yield f"No variant by hand fits: {', '.join(none)}."
     made = [rows[FITTED] for rows in found.values() if FITTED in rows]
     good = sum(each.get("fits", False) for each in made)
     yield f"The fitted plan fits for {good} of {len(made)}." if made else "There are no plans yet."
