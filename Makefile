@@ -14,11 +14,12 @@ PART ?= 1/1
 SIZES ?= small,usual,large
 BENCH_FLAGS ?=
 RESULTS ?= build
+TARGET ?= tpu:v5e
 BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests docs/site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench regret survey dist dist-test clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance jax-suite check types format docs bench regret survey fit dist dist-test clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -97,6 +98,10 @@ survey: $(VENV)/.survey ## run every public function of JAX, which takes hours; 
 	  --part $(PART) $(if $(AGAIN),--again $(AGAIN)) --out build/survey.jsonl
 	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(BIN)/python -m survey.report build/survey.jsonl \
 	  --results $(RESULTS)/SURVEY.md
+
+fit: $(ALL)/.all ## compile training steps that need much memory, in variants by hand; TARGET=tpu:v5e
+	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(ALL)/bin/python -m fit.run --target $(TARGET)
+	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(ALL)/bin/python -m fit.report
 
 dist: $(VENV)/.dev ## build the sdist and the wheel into dist/
 	$(BIN)/python scripts/dist.py

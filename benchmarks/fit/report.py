@@ -1,0 +1,154 @@
+"""Write FIT.md from the records of `fit.run`.
+
+PYTHONPATH=benchmarks python -m fit.report [FILE ...] [--results benchmarks/FIT.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from accelerators_report import markdown
+
+from fit.programs import PROGRAMS, Program
+from fit.run import Record, key_of, read_records
+from fit.worker import FITTED
+from jxc.backend.targets import find_target
+from jxc.cost.device import Device
+
+HEAD = """\
+# Programs that need much memory
+
+Written by `python -m fit.report`. Do not edit.
+
+Each program is a training step: the loss, its gradient and gradient descent, without donation. It
+is written in the variants of a user who needs less memory. *block* puts each layer or block under
+`jax.checkpoint`, *whole* the whole loss; a policy of `jax.checkpoint_policies` follows. *parts*
+splits the batch and adds the gradients. *nested* splits a long loop into chunks of about the square
+root of its length, under `jax.checkpoint`. *fitted* is the plain program under the plan that jxc
+makes for the device's memory. A program has only the variants that are right for it: batch norm
+excludes *parts*, and a Keras model has no blocks that a user can wrap.
+
+No accelerator is needed: the target's compiler gives the bytes at the peak, and its own estimate of
+the time on TPU; on GPU the time is the roofline of the kernels. The TPU compiler refuses what does
+not fit, and rematerializes by itself before it does: such a peak is that of its message, and has no
+time. GPU and CPU compilers refuse nothing. On the CPU the sizes are small, and the time is the
+median of calls in alternation. *Error* is the largest difference of a result from that of plain;
+dropout over parts of a batch draws other numbers. XLA's CPU compiler of jax 0.10 drops optimization
+barriers, so that `jax.checkpoint` of straight-line code saves no memory there; that of 0.12 keeps
+them."""
+
+
+def rows_of(program: Program, label: str, records: dict[str, Record]) -> dict[str, Record]:
+    """The records of a program's variants for the target of a label, plain first."""
+    keys = {each: key_of(program.name, each, label) for each in [*program.variants, FITTED]}
+    return {name: records[key] for name, key in keys.items() if key in records}
+
+
+def size(record: Record | None) -> str:
+    """The peak, in bold if the device has less; why there is none."""
+    if record is None:
+        return ""
+    if "peak" not in record:
+        return record["failed"]
+    number, unit = record["peak"] / 2**30, "GiB"
+    if number < 1:
+        number, unit = 2**10 * number, "MiB"
+    text = f"{number:.3g} {unit}" if number < 100 else f"{number:.0f} {unit}"
+    return text if record.get("fits", True) else f"**{text}**"
+
+
+def time(record: Record | None) -> str:
+    """The time of a step; empty if there is none."""
+    return f"{1e3 * record['seconds']:.4g}" if record and "seconds" in record else ""
+
+
+def _timed(rows: dict[str, Record]) -> list[str]:
+    """The variants by hand that fit, the fastest first."""
+    fit = [n for n, each in rows.items() if "seconds" in each and each.get("fits", True)]
+    return sorted((n for n in fit if n != FITTED), key=lambda name: rows[name]["seconds"])
+
+
+def summary(label: str, records: dict[str, Record]) -> str:
+    """A row for each program: plain, the best variants by hand, and the fitted plan."""
+    table = [["program", "plain", "ms", "fastest by hand that fits", "peak", "ms"]]
+    table[0] += ["least by hand", "peak", "ms", FITTED, "ms"]
+    table += [["---", *["---:"] * 2, "---", *["---:"] * 2, "---", *["---:"] * 4]]
+    for program in PROGRAMS.values():
+        rows = rows_of(program, label, records)
+        if "plain" not in rows:
+            continue
+        plain, made = rows["plain"], rows.get(FITTED)
+        quick = next(iter(_timed(rows)), "")
+        sized = [n for n, each in rows.items() if n != FITTED and "peak" in each]
+        least = min(sized, key=lambda name: rows[name]["peak"], default="")
+        cells = [program.name, size(plain), time(plain)]
+        for name in (quick, least):
+            cells += [name or "none", size(rows.get(name)), time(rows.get(name))]
+        table.append([*cells, size(made), time(made)])
+    return markdown(table)
+
+
+def details(label: str, records: dict[str, Record]) -> str:
+    """A row for each variant of each program."""
+    is_run = label.startswith("cpu")
+    head = ["program", "variant", "peak", "ms", "compiled, s", *["error"] * is_run]
+    table = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
+    for program in PROGRAMS.values():
+        for name, each in rows_of(program, label, records).items():
+            spent = f"{each['compile_seconds']:.0f}" if "compile_seconds" in each else ""
+            error = [f"{each['error']:.1g}"] if "error" in each else [""] * is_run
+            table.append([program.name, name, size(each), time(each), spent, *error])
+    return markdown(table)
+
+
+def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[str]:
+    """Sentences on which programs fit."""
+    found = {p.name: rows_of(p, label, records) for p in PROGRAMS.values()}
+    found = {name: rows for name, rows in found.items() if "plain" in rows}
+    if device.kind != "cpu":
+        yield f"The device has {device.memory_bytes / 2**30:.2f} GiB. Bold peaks do not fit."
+        large = [name for name, rows in found.items() if not rows["plain"].get("fits", True)]
+        yield f"Plain does not fit for {len(large)} of {len(found)} programs."
+        partial = [n for n, rows in found.items() if set(PROGRAMS[n].variants) - set(rows)]
+        none = [name for name in large if not _timed(found[name]) and name not in partial]
+        if partial:
+            yield f"Some variants are not measured: {', '.join(partial)}."
+        if none:
+            yield f"No variant by hand fits: {', '.join(none)}."
+    made = [rows[FITTED] for rows in found.values() if FITTED in rows]
+    good = sum(each.get("fits", False) for each in made)
+    yield f"The fitted plan fits for {good} of {len(made)}." if made else "There are no plans yet."
+
+
+def section(label: str, records: dict[str, Record]) -> str:
+    """The section of a target."""
+    its = [each for key, each in records.items() if key.endswith(f"/{label}")]
+    of = {f"jax {each['jax']}, commit {each['commit']}" for each in its}
+    device = find_target(label.partition(",")[0]).device
+    parts = [f"## {label}", "; ".join(sorted(of)), " ".join(counts(device, label, records))]
+    return "\n\n".join([*parts, summary(label, records), details(label, records)])
+
+
+def labels_of(records: Sequence[str]) -> list[str]:
+    """The labels of targets in the keys of records, in order of their first row."""
+    return list(dict.fromkeys(key.rsplit("/", 1)[1] for key in records))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path, default=[Path("build/fit.jsonl")])
+    parser.add_argument("--results", type=Path, default=Path("benchmarks/FIT.md"))
+    given = parser.parse_args()
+    records: dict[str, Record] = {}
+    for file in given.files:
+        records |= read_records(file)
+    sections = [section(label, records) for label in labels_of(list(records))]
+    given.results.write_text("\n\n".join([HEAD, *sections]) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

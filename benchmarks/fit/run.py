@@ -1,0 +1,139 @@
+"""Compile programs that need much memory, in the variants that a user writes by hand.
+
+    PYTHONPATH=benchmarks python -m fit.run [--target tpu:v5e] [--only PATTERN] [--out FILE]
+
+Each variant is compiled in a process of its own, with a time limit; on the CPU one process runs all
+variants of a program in alternation. Rows that the output file has are not measured again, so that
+an interrupted run goes on; `--again` measures them anew. `fit.report` writes the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from machine import circumstances
+
+from fit.programs import PROGRAMS
+from fit.worker import FITTED
+from jxc.backend.targets import Target, find_target, require
+from jxc.errors import JxcError
+
+Record = dict[str, Any]
+
+
+def read_records(file: Path) -> dict[str, Record]:
+    """The last record of each row by key; none if the file does not exist."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return {record["key"]: record for record in map(json.loads, lines)}
+
+
+def label_of(target: Target) -> str:
+    """A target in keys; on the CPU with the version of jax, on which `jax.checkpoint` depends."""
+    return f"{target.name}, jax {metadata.version('jax')}" if target.kind == "cpu" else target.name
+
+
+def key_of(program: str, variant: str, label: str) -> str:
+    """What identifies a row: "gpt2-small/block/tpu:v5e"."""
+    return f"{program}/{variant}/{label}"
+
+
+def run_worker(
+    program: str, variants: list[str], target: Target, given: argparse.Namespace
+) -> Iterator[Record]:
+    """The records of variants; those without one after a crash or the time limit say why."""
+    command = [sys.executable, "-W", "ignore", "-m", "fit.worker", program, ",".join(variants)]
+    command += [f"--target={target.name}", f"--budget={given.budget}"]
+    settings = {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
+    settings |= {"JXC_RATES": "shipped", "KERAS_BACKEND": "jax"}
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"} | settings,
+        start_new_session=True,
+    )
+    try:
+        printed, errors = process.communicate(timeout=given.timeout)
+        lines = [line for line in errors.splitlines() if line and not line[0].isspace()]
+        why = f"exit code {process.returncode}: {''.join(lines[-1:])}"[:300]
+    except subprocess.TimeoutExpired:
+        why = f"took more than {given.timeout:.0f} s"
+    finally:
+        if process.poll() is None:  # with the compiler, which the worker started
+            os.killpg(process.pid, signal.SIGKILL)
+    if why.startswith("took"):
+        printed, _ = process.communicate()
+    found = {each["variant"]: each for each in map(json.loads, printed.splitlines())}
+    for variant in variants:
+        yield {"key": key_of(program, variant, label_of(target))} | found.get(
+            variant, {"failed": why}
+        )
+
+
+def todo(given: argparse.Namespace, target: Target) -> Iterator[tuple[str, list[str]]]:
+    """Each process to start: a program and its variants."""
+    known = {} if given.again else read_records(given.out)
+    for program in PROGRAMS.values():
+        if not fnmatch.fnmatch(program.name, given.only):
+            continue
+        rows = [
+            each for each in [*program.variants, FITTED] if fnmatch.fnmatch(each, given.variant)
+        ]
+        due = [each for each in rows if key_of(program.name, each, label_of(target)) not in known]
+        if target.kind == "cpu":
+            yield from [(program.name, rows)] if due else []
+        else:
+            yield from ((program.name, [each]) for each in due)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--target", default="tpu:v5e", help="one of `jxc targets`: tpu:v5e, gpu:h100, cpu")
+    add("--only", default="*", metavar="PATTERN", help="programs whose name matches")
+    add("--variant", default="*", metavar="PATTERN", help="variants whose name matches")
+    add("--again", action="store_true", help="also measure what the file has")
+    add("--budget", type=int, default=0, metavar="BYTES", help="for the fitted plan; 0: all memory")
+    add("--timeout", type=float, default=900.0, help="time limit of a process in seconds")
+    add("--out", type=Path, default=Path("build/fit.jsonl"), metavar="FILE")
+    given = parser.parse_args()
+    try:
+        target = find_target(given.target)
+        require(target)
+    except JxcError as error:
+        parser.error(str(error))
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    about = circumstances()
+    with given.out.open("a") as file:
+        for program, variants in todo(given, target):
+            for record in run_worker(program, variants, target, given):
+                if "missing" not in record:
+                    record |= {"commit": about["commit"], "jax": about["versions"]["jax"]}
+                    file.write(json.dumps(record) + "\n")
+                    file.flush()
+                print(_shown(record), flush=True)
+    return 0
+
+
+def _shown(record: Record) -> str:
+    if why := record.get("failed") or record.get("missing"):
+        return f"{record['key']}: {why}"
+    text = f"{record['key']}: {record['peak'] / 2**30:.3f} GiB"
+    text += "" if record.get("fits", True) else ", does not fit"
+    text += f", {1e3 * record['seconds']:.4g} ms" if "seconds" in record else ""
+    return f"{text}, compiled in {record['compile_seconds']:.0f} s"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Measure variants of one program in this process; a JSON line for each.
+
+    python -m fit.worker PROGRAM VARIANT[,VARIANT ...] --target tpu:v5e [--budget BYTES]
+
+For absent hardware the target's compiler gives the numbers. On the CPU the variants also run, in
+alternation. `run.py` starts such processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import jax
+import numpy as np
+
+import jxc
+from fit.programs import PROGRAMS, Program
+from fit.registry import values_of
+from jxc.backend.targets import Target, find_target
+from jxc.backend.timing import interleave
+from jxc.compiled.memory import peak_bytes
+from jxc.compiled.program import Refused, compile_lowered
+from jxc.errors import JxcError
+
+FITTED = "fitted"
+"""The name of the variant that jxc plans."""
+
+ROUNDS = 9
+
+
+def fitted(step: Callable[..., Any], args: Sequence[Any], target: Target, budget: int) -> Any:
+    """The plain step under a plan of jxc for a memory budget in bytes.
+
+    The tool under test is called here, and nowhere else. Its result is lowered and compiled as the
+    step of any other variant.
+
+    Raises:
+        NotImplementedError: this version of jxc has no `jxc.fit`.
+    """
+    if not hasattr(jxc, "fit"):
+        raise NotImplementedError("this version of jxc has no jxc.fit")
+    return jxc.fit(step, *args, target=target.name, max_memory=budget)
+
+
+def reason(error: Exception) -> dict[str, Any]:
+    """The record of a variant that cannot be made; one that is only missing is tried again."""
+    name = "missing" if isinstance(error, NotImplementedError) else "failed"
+    return {name: str(error).strip().splitlines()[0][:300]}
+
+
+def step_of(program: Program, variant: str, target: Target, budget: int) -> tuple[Any, Any]:
+    """The training step of a variant for a target, and the shapes of its arguments."""
+    sizes = program.sizes(0 if target.kind == "cpu" else target.device.memory_bytes)
+    step, args = program.step("plain" if variant == FITTED else variant, sizes)
+    return (fitted(step, args, target, budget) if variant == FITTED else step), args
+
+
+def estimated(program: Program, variant: str, target: Target, budget: int) -> dict[str, Any]:
+    """What the target's compiler says: bytes at the peak, and seconds of the step if it fits."""
+    start = perf_counter()
+    step, args = step_of(program, variant, target, budget)
+    lowered = jxc.lower(step, *args).for_target(target.name)
+    traced = perf_counter()
+    found = compile_lowered(lowered, target, "O0")
+    record = {"trace_seconds": traced - start, "compile_seconds": perf_counter() - traced}
+    if isinstance(found, Refused):
+        if found.fit is None:
+            return record | {"failed": found.message.strip().splitlines()[0][:300]}
+        return record | {"peak": found.fit.needed, "fits": False, "refused": True}
+    peak = found.memory.needed
+    record |= {"peak": peak, "fits": peak <= target.device.memory_bytes}
+    return record | {"arguments": found.memory.arguments, "seconds": found.step.seconds}
+
+
+def measured(
+    program: Program, variants: Sequence[str], target: Target, budget: int
+) -> dict[str, dict[str, Any]]:
+    """The peak and the time of each variant on this machine, and how far its results lie apart.
+
+    Without a budget, that of the fitted plan is half of plain's peak; plain is the first variant.
+    *error* is the largest difference of a result from plain's, relative to the largest value of
+    that result. Dropout over parts of a batch draws other numbers.
+    """
+    records: dict[str, dict[str, Any]] = {}
+    calls: dict[str, Callable[[], Any]] = {}
+    for variant in variants:
+        try:
+            step, args = step_of(program, variant, target, budget)
+        except (NotImplementedError, JxcError) as error:
+            records[variant] = reason(error)
+            continue
+        start = perf_counter()
+        made = jax.jit(step).lower(*args).compile()
+        memory = made.memory_analysis()
+        sizes = [getattr(memory, f"{name}_size_in_bytes") for name in ("argument", "output")]
+        peak = peak_bytes(*sizes, memory.temp_size_in_bytes, memory.alias_size_in_bytes)
+        budget = budget or peak // 2
+        record = {"peak": peak, "arguments": sizes[0], "compile_seconds": perf_counter() - start}
+        records[variant] = record | {"temporaries": memory.temp_size_in_bytes}
+        calls[variant] = partial(made, *jax.device_put(values_of(args)))
+    first = next(iter(calls.values()))()
+    for variant, call in calls.items():
+        records[variant]["error"] = _distance(first, call())
+    for variant, spent in interleave(calls, ROUNDS).items():
+        records[variant]["seconds"] = statistics.median(spent)
+    return records
+
+
+def _distance(one: Any, other: Any) -> float:
+    """The largest relative difference of two pytrees of arrays."""
+
+    def of(a: Any, b: Any) -> float:
+        scale = float(np.abs(a).max(initial=0.0)) or 1.0
+        return float(np.abs(a - b).max(initial=0.0)) / scale
+
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return max(of(np.asarray(a), np.asarray(b)) for a, b in pairs if a.dtype.kind == "f")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", choices=list(PROGRAMS), metavar="PROGRAM")
+    parser.add_argument("variants", metavar="VARIANT[,VARIANT ...]")
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--budget", type=int, default=0, help="bytes for the fitted plan")
+    given = parser.parse_args()
+    program, target = PROGRAMS[given.program], find_target(given.target)
+    variants = given.variants.split(",")
+    if target.kind == "cpu":
+        for variant, record in measured(program, variants, target, given.budget).items():
+            print(json.dumps({"variant": variant} | record), flush=True)
+        return 0
+    for variant in variants:
+        try:
+            budget = given.budget or target.device.memory_bytes
+            record = estimated(program, variant, target, budget)
+        except (NotImplementedError, JxcError) as error:
+            record = reason(error)
+        print(json.dumps({"variant": variant} | record), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
