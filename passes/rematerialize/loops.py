@@ -1,0 +1,336 @@
+"""Recomputes, in the backward loop of a gradient, what the forward loop stored for it.
+
+An iteration of the backward loop computes a stored value again from what the forward loop had in
+the same iteration: rows of its inputs, values from outside of it, stacks that are kept, and the
+carried values at the start of the iteration, of which the forward loop then stores a stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.cost.flops import bytes_of
+from jxc.ir import build
+from jxc.ir.bounds import Bounds, type_bounds
+from jxc.ir.module import has_regions, is_pure, walk
+from jxc.ir.values import element_type, shape_of
+
+from .._shared.region import has_placeholder
+from ..loops.counted import CountedLoop, Index
+from .carried import add_stacks, drop_unused, read_row
+from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
+
+__all__ = ["Declined", "StackedValue", "prepare", "recompute", "recomputed_ops", "stacked_values"]
+
+@dataclass(frozen=True)
+class Declined:
+    """A stacked value that stays stored, and the reason."""
+
+    value: StackedValue
+    reason: str
+
+
+def recompute(chosen: Sequence[StackedValue]) -> list[Declined]:
+    """Compute values again in the backward loop instead of storing them. Contract: exact.
+
+    Both loops are replaced: no `StackedValue` of either is valid afterwards.
+
+    Args:
+        chosen: stacked values of one pair of loops.
+
+    Returns:
+        The values that stay stored, each with the reason.
+    """
+    if not chosen:
+        return []
+    pair = _pair_of(chosen)
+    sources, declined = _decide(pair, chosen)
+    if sources.chosen:
+        _Rewrite(sources).run()
+    return declined
+
+
+def recomputed_ops(chosen: Sequence[StackedValue]) -> list[ir.OpView]:
+    """The ops of the forward loop that each iteration of the backward loop would run again.
+
+    They are in the order of the forward loop. Values that `recompute` declines need none.
+    """
+    if not chosen:
+        return []
+    sources, _ = _decide(_pair_of(chosen), chosen)
+    need = sources.of_all()
+    return [sources.loop.ops[number] for number in sorted(need.ops)]
+
+
+def _pair_of(chosen: Sequence[StackedValue]) -> LoopPair:
+    first = chosen[0]
+    if any((each.forward, each.backward) != (first.forward, first.backward) for each in chosen):
+        raise ValueError("recompute: expected stacked values of one pair of loops, found several")
+    pair = LoopPair.of(first)
+    if pair is None or any(each.index not in pair.reads for each in chosen):
+        raise ValueError("recompute: the loops were rewritten; call `stacked_values` again")
+    return pair
+
+
+# What a value is computed from
+
+
+@dataclass
+class Need:
+    """What a value of the forward loop's body is computed from in the backward loop.
+
+    Attributes:
+        ops: the positions of the ops that run again.
+        carried: the arguments of the body of which a stack must be added.
+        kept: the stacks that are read.
+        reason: why it cannot be computed; empty if it can.
+    """
+
+    ops: set[int] = field(default_factory=set)
+    carried: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
+    reason: str = ""
+
+
+class Sources:
+    """Finds what values of the forward loop's body are computed from in the backward loop.
+
+    Attributes:
+        pair: the loops.
+        loop: the forward loop.
+        chosen: the stacks that are not kept.
+        kept: the values of kept stacks.
+    """
+
+    def __init__(self, pair: LoopPair, chosen: Iterable[int]) -> None:
+        self.pair, self.loop = pair, pair.forward
+        self.chosen = frozenset(chosen)
+        self.kept: dict[ir.Value, Stack] = {}
+        for stack in pair.stacks.values():
+            if stack.index not in self.chosen:
+                self.kept |= {stack.value: stack, stack.update: stack}
+
+    def of_all(self) -> Need:
+        """What all chosen values are computed from."""
+        return self.of([self.pair.stacks[index].value for index in sorted(self.chosen)])
+
+    def of(self, values: Sequence[ir.Value]) -> Need:
+        """What `values` are computed from."""
+        need, pending, seen = Need(), list(values), set[ir.Value]()
+        while pending and not need.reason:
+            value = pending.pop()
+            if value in seen or self.loop.is_outside(value):
+                continue
+            seen.add(value)
+            if (stack := self.kept.get(value)) is not None:
+                need.kept.add(stack.index)
+            elif (number := self.loop.arguments.get(value)) is not None:
+                self._add_argument(need, number)
+            else:
+                op = value.owner
+                need.reason = why_not_again(op)
+                need.ops.add(self.loop.position[value])
+                pending += used_by(op)
+        return need
+
+    def _add_argument(self, need: Need, number: int) -> None:
+        argument = self.loop.body.arguments[number]
+        if counter_of(self.loop, argument) is not None:
+            return
+        need.carried.add(number)
+        if number in self.pair.stacks:
+            need.reason = "it is computed from a stack that the loop is still writing"
+        elif not has_placeholder(argument):
+            need.reason = f"it is computed from a carried value of type {argument.type}"
+
+
+def counter_of(loop: CountedLoop, argument: ir.Value) -> Index | None:
+    """The index that a carried value is, if its type also holds the number of each iteration."""
+    if (index := loop.index_of(argument)) is None:
+        return None
+    kind = type_bounds(element_type(argument))
+    return index if kind is not None and kind.contains(Bounds(0, loop.trips)) else None
+
+
+def why_not_again(op: ir.OpView) -> str:
+    """Why an op must not run a second time; empty if it may."""
+    ops = [op, *walk(op)] if has_regions(op) else [op]
+    for each in ops:
+        name = each.operation.name
+        if name == "stablehlo.custom_call" and "callback" in str(each.attributes["call_target_name"]):
+            return "it is computed by a callback to Python"
+        if not is_pure(each) and name != "stablehlo.optimization_barrier":
+            return f"it is computed by `{name}`, which may have effects"
+    return ""
+
+
+def used_by(op: ir.OpView) -> Iterator[ir.Value]:
+    """The operands of an op, and of the ops in its regions."""
+    yield from op.operands
+    if has_regions(op):
+        inside = [*walk(op)]
+        own = {result for each in inside for result in each.results}
+        blocks = [b for each in (op, *inside) for region in each.regions for b in region.blocks]
+        own |= {argument for block in blocks for argument in block.arguments}
+        for each in inside:
+            yield from (operand for operand in each.operands if operand not in own)
+
+
+# The decision
+
+
+def _decide(
+    pair: LoopPair, chosen: Sequence[StackedValue]
+) -> tuple[Sources, list[Declined]]:
+    """What is recomputed, so that the bytes of all stacks fall, and what is not."""
+    reasons: dict[int, str] = {}
+    while True:
+        left = [each.index for each in chosen if each.index not in reasons]
+        sources = Sources(pair, left)
+        found = _declined(sources)
+        if not found:
+            break
+        reasons |= found
+    return sources, [Declined(each, reasons[each.index]) for each in chosen if each.index in reasons]
+
+
+def _declined(sources: Sources) -> dict[int, str]:
+    """The chosen stacks that must stay, by number, each with the reason."""
+    stacks, loop = sources.pair.stacks, sources.loop
+    needs = {index: sources.of([stacks[index].value]) for index in sorted(sources.chosen)}
+    failed = {index: need.reason for index, need in needs.items() if need.reason}
+    for index in sources.chosen - failed.keys():
+        if loop.arguments.get(stacks[index].value) in needs[index].carried:
+            failed[index] = "it is a carried value at the start of an iteration"
+    if failed:
+        return failed
+    for group in _sharing(needs):
+        freed = sum(bytes_of(stacks[index].result.type) for index in group)
+        added = {number for index in group for number in needs[index].carried}
+        cost = loop.trips * sum(bytes_of(loop.body.arguments[each].type) for each in added)
+        if cost >= freed:
+            reason = f"the carried values to store take {cost} bytes, and it frees {freed}"
+            failed |= dict.fromkeys(group, reason)
+    return failed
+
+
+def _sharing(needs: Mapping[int, Need]) -> list[set[int]]:
+    """Groups of stacks; those of different groups need no carried value in common."""
+    groups: list[tuple[set[int], set[int]]] = []
+    for index, need in needs.items():
+        mine, carried = {index}, set(need.carried)
+        others = []
+        for members, numbers in groups:
+            if numbers & carried:
+                mine |= members
+                carried |= numbers
+            else:
+                others.append((members, numbers))
+        groups = [*others, (mine, carried)]
+    return [members for members, _ in groups]
+
+
+# The rewrite
+
+
+class _Rewrite:
+    """Rewrites a pair of loops as decided."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources, self._pair, self._loop = sources, sources.pair, sources.loop
+        self._need = sources.of_all()
+        backward = self._pair.backward
+        self._replaced = {
+            read: self._pair.stacks[index].value
+            for index in sorted(sources.chosen)
+            for read in (each.result for each in self._pair.reads[index])
+        }
+        self._first = min(self._replaced, key=backward.position.__getitem__).owner
+        self._written = self._pair.stacks[min(sources.chosen)]
+        row = backward.row_of(self._first.result)
+        assert row is not None
+        self._row = self._first.start_indices[row.dim]
+        self._copies: dict[ir.Value, ir.Value] = {}
+
+    def run(self) -> None:
+        """Store carried values, compute the chosen values again, and drop what is not needed."""
+        backward = self._pair.backward.op
+        forward, self._stacks = self._store_carried()
+        self._results = list(forward.results)
+        ops = [self._loop.ops[number] for number in sorted(self._need.ops)]
+        with ir.InsertionPoint(self._first):
+            copies = [self._copy(op) for op in ops]
+            for read, value in self._replaced.items():
+                read.replace_all_uses_with(build.reshape(self._of(value), shape_of(read)))
+        for copy in copies:
+            if isinstance(copy, hlo.WhileOp):
+                drop_unused(copy)
+        drop_unused(backward)
+        drop_unused(forward)
+
+    def _store_carried(self) -> tuple[hlo.WhileOp, dict[ir.Value, ir.Value]]:
+        """The forward loop with more stacks, and the stack of each carried value."""
+        arguments = [self._loop.body.arguments[number] for number in sorted(self._need.carried)]
+        if not arguments:
+            return self._loop.op, {}
+        position = self._written.position
+        made, stacks = add_stacks(self._loop.op, arguments, position, self._loop.trips)
+        return made, dict(zip(arguments, stacks, strict=True))
+
+    def _copy(self, op: ir.OpView) -> ir.OpView:
+        """A copy of an op of the forward loop, in the backward loop."""
+        given = {value: self._of(value) for value in used_by(op)}
+        copy = copy_with(op, given)
+        self._copies |= zip(op.results, copy.results, strict=True)
+        return copy
+
+    def _of(self, value: ir.Value) -> ir.Value:
+        """The value in the backward loop of a value of the forward loop's body."""
+        if self._loop.is_outside(value):
+            return value
+        if value not in self._copies:
+            self._copies[value] = self._leaf(value)
+        return self._copies[value]
+
+    def _leaf(self, value: ir.Value) -> ir.Value:
+        if (stack := self._sources.kept.get(value)) is not None:
+            result = self._results[stack.index]
+            position = self._number(stack.row.index, self._row)
+            return build.reshape(read_row(result, stack.row.dim, position), shape_of(value))
+        if (stacked := self._stacks.get(value)) is not None:
+            return build.reshape(read_row(stacked, 0, self._row), shape_of(value))
+        index = counter_of(self._loop, value)
+        assert index is not None
+        return self._number(index, value)
+
+    def _number(self, index: Index, like: ir.Value) -> ir.Value:
+        """An index of the forward loop, in the type of `like`."""
+        written = self._written.row.index
+        step = index.step * written.step
+        first, kind = index.first - step * written.first, element_type(like)
+        return affine(build.convert(self._row, kind), first, step)
+
+
+def copy_with(op: ir.OpView, given: Mapping[ir.Value, ir.Value]) -> ir.OpView:
+    """A copy of an op that uses other values, in its regions too."""
+    copy: ir.OpView = op.operation.clone().opview
+    for each in (copy, *walk(copy)) if has_regions(copy) else (copy,):
+        for number, operand in enumerate(each.operands):
+            if (other := given.get(operand)) is not None and other != operand:
+                each.operands[number] = other
+    return copy
+
+
+def affine(value: ir.Value, first: int, step: int) -> ir.Value:
+    """`first + step * value` for a scalar, with wrap-around."""
+    kind = element_type(value)
+    if step == 0:
+        return build.scalar(first, kind)
+    if step == -1:
+        return hlo.subtract(build.scalar(first, kind), value)
+    scaled = value if step == 1 else hlo.multiply(value, build.scalar(step, kind))
+    return hlo.add(scaled, build.scalar(first, kind)) if first else scaled
