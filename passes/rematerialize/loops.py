@@ -26,6 +26,7 @@ from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
 
 __all__ = ["Declined", "StackedValue", "prepare", "recompute", "recomputed_ops", "stacked_values"]
 
+
 @dataclass(frozen=True)
 class Declined:
     """A stacked value that stays stored, and the reason."""
@@ -104,11 +105,13 @@ class Sources:
         loop: the forward loop.
         chosen: the stacks that are not kept.
         kept: the values of kept stacks.
+        counters: the arguments that are known in each iteration.
     """
 
     def __init__(self, pair: LoopPair, chosen: Iterable[int]) -> None:
         self.pair, self.loop = pair, pair.forward
         self.chosen = frozenset(chosen)
+        self.counters = counters_of(self.loop)
         self.kept: dict[ir.Value, Stack] = {}
         for stack in pair.stacks.values():
             if stack.index not in self.chosen:
@@ -139,7 +142,7 @@ class Sources:
 
     def _add_argument(self, need: Need, number: int) -> None:
         argument = self.loop.body.arguments[number]
-        if counter_of(self.loop, argument) is not None:
+        if argument in self.counters:
             return
         need.carried.add(number)
         if number in self.pair.stacks:
@@ -148,12 +151,15 @@ class Sources:
             need.reason = f"it is computed from a carried value of type {argument.type}"
 
 
-def counter_of(loop: CountedLoop, argument: ir.Value) -> Index | None:
-    """The index that a carried value is, if its type also holds the number of each iteration."""
-    if (index := loop.index_of(argument)) is None:
-        return None
-    kind = type_bounds(element_type(argument))
-    return index if kind is not None and kind.contains(Bounds(0, loop.trips)) else None
+def counters_of(loop: CountedLoop) -> dict[ir.Value, Index]:
+    """The carried values that are an index, if their type also holds the number of iterations."""
+    found = {}
+    for argument in loop.arguments:
+        if (index := loop.index_of(argument)) is not None:
+            kind = type_bounds(element_type(argument))
+            if kind is not None and kind.contains(Bounds(0, loop.trips)):
+                found[argument] = index
+    return found
 
 
 def why_not_again(op: ir.OpView) -> str:
@@ -161,7 +167,9 @@ def why_not_again(op: ir.OpView) -> str:
     ops = [op, *walk(op)] if has_regions(op) else [op]
     for each in ops:
         name = each.operation.name
-        if name == "stablehlo.custom_call" and "callback" in str(each.attributes["call_target_name"]):
+        if name == "stablehlo.custom_call" and "callback" in str(
+            each.attributes["call_target_name"]
+        ):
             return "it is computed by a callback to Python"
         if not is_pure(each) and name != "stablehlo.optimization_barrier":
             return f"it is computed by `{name}`, which may have effects"
@@ -183,9 +191,7 @@ def used_by(op: ir.OpView) -> Iterator[ir.Value]:
 # The decision
 
 
-def _decide(
-    pair: LoopPair, chosen: Sequence[StackedValue]
-) -> tuple[Sources, list[Declined]]:
+def _decide(pair: LoopPair, chosen: Sequence[StackedValue]) -> tuple[Sources, list[Declined]]:
     """What is recomputed, so that the bytes of all stacks fall, and what is not."""
     reasons: dict[int, str] = {}
     while True:
@@ -195,7 +201,9 @@ def _decide(
         if not found:
             break
         reasons |= found
-    return sources, [Declined(each, reasons[each.index]) for each in chosen if each.index in reasons]
+    return sources, [
+        Declined(each, reasons[each.index]) for each in chosen if each.index in reasons
+    ]
 
 
 def _declined(sources: Sources) -> dict[int, str]:
@@ -303,9 +311,7 @@ class _Rewrite:
             return build.reshape(read_row(result, stack.row.dim, position), shape_of(value))
         if (stacked := self._stacks.get(value)) is not None:
             return build.reshape(read_row(stacked, 0, self._row), shape_of(value))
-        index = counter_of(self._loop, value)
-        assert index is not None
-        return self._number(index, value)
+        return self._number(self._sources.counters[value], value)
 
     def _number(self, index: Index, like: ir.Value) -> ir.Value:
         """An index of the forward loop, in the type of `like`."""

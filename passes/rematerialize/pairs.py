@@ -64,9 +64,12 @@ class Stack:
     @property
     def position(self) -> ir.Value:
         """The index of the row, in the body of the loop."""
-        position: ir.Value = self.result.owner.body.blocks[0].operations[-1].operands[
-            self.index
-        ].owner.start_indices[self.row.dim]
+        position: ir.Value = (
+            self.result.owner.body.blocks[0]
+            .operations[-1]
+            .operands[self.index]
+            .owner.start_indices[self.row.dim]
+        )
         return position
 
 
@@ -129,11 +132,16 @@ def prepare(module: ir.Operation) -> None:
     `stacked_values` finds the pairs of loops of a program only after this.
     """
     inline_calls(module)
-    for op in walk(module):
+    ops = list(walk(module))
+    for op in ops:
         if isinstance(op, hlo.WhileOp):
             _read_from_outside(op)
-        elif isinstance(op, hlo.ReshapeOp):
-            _fold_reshape(op)
+    reshapes = [op for op in ops if isinstance(op, hlo.ReshapeOp)]
+    for op in reshapes:
+        _fold_reshape(op)
+    for op in reversed(reshapes):
+        if not is_used(op.result):
+            op.operation.erase()
 
 
 def _read_from_outside(op: hlo.WhileOp) -> None:
