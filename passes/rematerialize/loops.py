@@ -332,11 +332,20 @@ def copy_with(op: ir.OpView, given: Mapping[ir.Value, ir.Value]) -> ir.OpView:
 
 
 def affine(value: ir.Value, first: int, step: int) -> ir.Value:
-    """`first + step * value` for a scalar, with wrap-around."""
-    kind = element_type(value)
+    """`first + step * value` for a scalar integer, with wrap-around."""
+    found: ir.Value
     if step == 0:
-        return build.scalar(first, kind)
+        return _wrapped(first, value)
     if step == -1:
-        return hlo.subtract(build.scalar(first, kind), value)
-    scaled = value if step == 1 else hlo.multiply(value, build.scalar(step, kind))
-    return hlo.add(scaled, build.scalar(first, kind)) if first else scaled
+        found = hlo.subtract(_wrapped(first, value), value)
+        return found
+    scaled = value if step == 1 else hlo.multiply(value, _wrapped(step, value))
+    found = hlo.add(scaled, _wrapped(first, value)) if first else scaled
+    return found
+
+
+def _wrapped(number: int, like: ir.Value) -> ir.Value:
+    """A constant of an integer type, wrapped around where it does not fit."""
+    kind = element_type(like)
+    low, high = type_bounds(kind) or (number, number)
+    return build.scalar((number - low) % (high - low + 1) + low, kind)
