@@ -20,6 +20,7 @@ from .._shared.region import (
     needed_arguments,
     return_only,
 )
+from ..loops.copies import erase_unused
 
 _SHARDINGS = ("sdy.sharding", "mhlo.sharding")  # one entry for each of the old results
 
@@ -63,22 +64,30 @@ def read_row(stack: ir.Value, dim: int, position: ir.Value) -> ir.Value:
 
 
 def drop_unused(op: hlo.WhileOp) -> hlo.WhileOp:
-    """Remove the carried values from which nothing that is used is computed.
+    """Remove the carried values from which nothing that is used is computed, in inner loops too.
 
     Returns:
         The loop that replaces `op`, or `op` if all of its carried values are needed.
     """
-    test, body = op.cond.blocks[0], op.body.blocks[0]
+    erase_unused(op.body.blocks[0])
+    needed = _needed(op)
+    made = op if len(needed) == len(op.results) else _keeping(op, sorted(needed))
+    body = made.body.blocks[0]
     for inner in reversed(ops_of(body)):
         if isinstance(inner, hlo.WhileOp) and not all(map(is_used, inner.results)):
             drop_unused(inner)
-    ends = list(end_of(op.body).operands)
+    erase_unused(body)
+    return made
+
+
+def _needed(op: hlo.WhileOp) -> set[int]:
+    """The numbers of the carried values that are needed, and of all that are no tensors."""
+    test, body, ends = op.cond.blocks[0], op.body.blocks[0], list(end_of(op.body).operands)
     needed = {index for index, result in enumerate(op.results) if is_used(result)}
     needed |= needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
-    needed |= {i for i, init in enumerate(op.operand) if not _is_tensor(init)}
+    needed |= {index for index, value in enumerate(op.operand) if not _is_tensor(value)}
     made_from = [*(ends[index] for index in needed), *effect_operands(body)]
-    needed |= needed_arguments(body, made_from, ends)
-    return op if len(needed) == len(ends) else _keeping(op, sorted(needed))
+    return needed | needed_arguments(body, made_from, ends)
 
 
 def _is_tensor(value: ir.Value) -> bool:

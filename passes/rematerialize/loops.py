@@ -24,7 +24,15 @@ from ..loops.counted import CountedLoop, Index
 from .carried import add_stacks, drop_unused, read_row
 from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
 
-__all__ = ["Declined", "StackedValue", "prepare", "recompute", "recomputed_ops", "stacked_values"]
+__all__ = [
+    "Declined",
+    "StackedValue",
+    "freed_bytes",
+    "prepare",
+    "recompute",
+    "recomputed_ops",
+    "stacked_values",
+]
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,14 @@ def recomputed_ops(chosen: Sequence[StackedValue]) -> list[ir.OpView]:
     sources, _ = _decide(_pair_of(chosen), chosen)
     need = sources.of_all()
     return [sources.loop.ops[number] for number in sorted(need.ops)]
+
+
+def freed_bytes(chosen: Sequence[StackedValue]) -> int:
+    """The bytes by which `recompute` lets the size of all stacks of a pair of loops fall."""
+    if not chosen:
+        return 0
+    sources, _ = _decide(_pair_of(chosen), chosen)
+    return _gain(sources, [sources.of_all()], sources.chosen)
 
 
 def _pair_of(chosen: Sequence[StackedValue]) -> LoopPair:
@@ -216,14 +232,37 @@ def _declined(sources: Sources) -> dict[int, str]:
             failed[index] = "it is a carried value at the start of an iteration"
     if failed:
         return failed
+    return _not_paying(sources, needs)
+
+
+def _not_paying(sources: Sources, needs: Mapping[int, Need]) -> dict[int, str]:
+    """Stacks that free no more bytes than the carried values take that only they need."""
     for group in _sharing(needs):
-        freed = sum(bytes_of(stacks[index].result.type) for index in group)
-        added = {number for index in group for number in needs[index].carried}
-        cost = loop.trips * sum(bytes_of(loop.body.arguments[each].type) for each in added)
-        if cost >= freed:
-            reason = f"the carried values to store take {cost} bytes, and it frees {freed}"
-            failed |= dict.fromkeys(group, reason)
-    return failed
+        gain = _gain(sources, [needs[index] for index in group], group)
+        without = {
+            index: _gain(sources, [needs[other] for other in group - {index}], group - {index})
+            for index in group
+        }
+        worst = max(sorted(without), key=without.__getitem__)
+        if len(group) > 1 and without[worst] > gain:
+            return {worst: "the carried values to store for it alone take more bytes than it frees"}
+        if gain <= 0:
+            freed = _freed(sources, group)
+            reason = f"the carried values to store take {freed - gain} bytes, and it frees {freed}"
+            return dict.fromkeys(group, reason)
+    return {}
+
+
+def _freed(sources: Sources, stacks: Iterable[int]) -> int:
+    return sum(bytes_of(sources.pair.stacks[index].result.type) for index in stacks)
+
+
+def _gain(sources: Sources, needs: Iterable[Need], stacks: Iterable[int]) -> int:
+    """The bytes of stacks that are dropped, less those of the carried values to store."""
+    added = {number for need in needs for number in need.carried}
+    arguments = sources.loop.body.arguments
+    cost = sources.loop.trips * sum(bytes_of(arguments[each].type) for each in added)
+    return _freed(sources, stacks) - cost
 
 
 def _sharing(needs: Mapping[int, Need]) -> list[set[int]]:
@@ -274,6 +313,8 @@ class _Rewrite:
             copies = [self._copy(op) for op in ops]
             for read, value in self._replaced.items():
                 read.replace_all_uses_with(build.reshape(self._of(value), shape_of(read)))
+        for read in list(self._replaced):
+            read.owner.operation.erase()
         for copy in copies:
             if isinstance(copy, hlo.WhileOp):
                 drop_unused(copy)

@@ -27,6 +27,7 @@ from .loops import Need, Sources, affine, copy_with, used_by
 from .pairs import LoopPair
 
 _MOST_TRIPS = 2**30  # the counters of the loops are of 32 bits
+_NEAR = 5  # a fifth more or fewer segments take about as many bytes
 _Number: TypeAlias = int | ir.Value
 
 
@@ -54,6 +55,16 @@ def bytes_in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> tupl
     """The bytes of the stacks that `in_segments` would drop, and of those that it would add."""
     plan = Plan(pair, segments, levels)
     return plan.bytes_before, plan.bytes_after
+
+
+def segments_of_least_bytes(pair: LoopPair, *, levels: int = 1) -> int:
+    """The number of segments with the fewest bytes, or a near one that divides the trip count."""
+    plan, trips = Plan(pair, 2, levels), pair.forward.trips
+    ratio = plan.bytes_before / max(plan.state_bytes, 1)
+    best = max(2, min(round(ratio ** (1 / (levels + 1))), trips // 2))
+    near = range(max(2, best - best // _NEAR), min(trips // 2, best + best // _NEAR) + 1)
+    even = [each for each in near if trips % each**levels == 0]
+    return min(even, key=lambda each: abs(each - best), default=best)
 
 
 def ops_in_segments(pair: LoopPair) -> list[ir.OpView]:
@@ -109,16 +120,21 @@ class Plan:
         return sum(value.bytes for value in self.pair.stacked)
 
     @property
+    def state_bytes(self) -> int:
+        """The bytes of the carried values with which an iteration starts."""
+        arguments = self.pair.forward.body.arguments
+        return sum(bytes_of(arguments[number].type) for number in self.state)
+
+    @property
     def bytes_after(self) -> int:
         """The bytes of the carried values that are kept, and of the buffers of a segment."""
-        forward = self.pair.forward
-        state = sum(bytes_of(forward.body.arguments[number].type) for number in self.state)
-        most, total = forward.trips, state
+        trips, state = self.pair.forward.trips, self.state_bytes
+        most, total = trips, state
         for _ in range(self.levels):
             length = self.length_of(most)
             total += -(-most // length) * state
             most = length
-        return total + most * self.bytes_before // forward.trips
+        return total + most * self.bytes_before // trips
 
     def why_not(self) -> str:
         """Why the loops cannot run in segments, or would not store less; empty if they can."""

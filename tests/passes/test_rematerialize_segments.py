@@ -13,7 +13,12 @@ import jxc
 from jxc.check import compare_modules
 from jxc.passes.rematerialize.loops import prepare, recompute, stacked_values
 from jxc.passes.rematerialize.pairs import loop_pairs
-from jxc.passes.rematerialize.segments import bytes_in_segments, in_segments, ops_in_segments
+from jxc.passes.rematerialize.segments import (
+    bytes_in_segments,
+    in_segments,
+    ops_in_segments,
+    segments_of_least_bytes,
+)
 
 from .scanned import arrays, gradient, layer, layers, programs
 
@@ -80,6 +85,20 @@ def test_in_segments_declines_small_savings():
 
     reasons = split(gradient(function), *arrays((4,)), segments=2)
     assert reasons == ["it stores 80 bytes instead of 64"]
+
+
+@pytest.mark.parametrize("length, levels, segments", [(100, 1, 20), (97, 1, 22), (128, 2, 8)])
+def test_segments_of_least_bytes(length, levels, segments):
+    found = []
+
+    @jxc.module_pass
+    def choose(module) -> None:
+        """Choose a number of segments."""
+        prepare(module)
+        found.append(segments_of_least_bytes(loop_pairs(module)[0], levels=levels))
+
+    jxc.lower(gradient(layers), *arrays((3, 4), (length, 4, 4))).opt([choose])
+    assert found == [segments]
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, database=None)
