@@ -21,6 +21,7 @@ from .._shared.region import (
     return_only,
 )
 from ..loops.copies import erase_unused
+from .copies import write_row
 
 _SHARDINGS = ("sdy.sharding", "mhlo.sharding")  # one entry for each of the old results
 
@@ -49,18 +50,6 @@ def add_stacks(
         ]
     made = add_loop_values(op, stacks, written)
     return made, list(made.results)[len(made.results) - len(stacks) :]
-
-
-def write_row(stack: ir.Value, value: ir.Value, position: ir.Value) -> ir.Value:
-    """`stack` with `value` at a row of its first dimension."""
-    row = build.reshape(value, [1, *shape_of(value)])
-    return hlo.dynamic_update_slice(stack, row, build.starts_along(stack, {0: position}))
-
-
-def read_row(stack: ir.Value, dim: int, position: ir.Value) -> ir.Value:
-    """A row of `stack` along `dim`, with an extent of 1 there."""
-    sizes = [1 if each == dim else size for each, size in enumerate(shape_of(stack))]
-    return hlo.dynamic_slice(stack, build.starts_along(stack, {dim: position}), sizes)
 
 
 def drop_unused(op: hlo.WhileOp) -> hlo.WhileOp:

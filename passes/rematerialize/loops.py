@@ -7,22 +7,21 @@ carried values at the start of the iteration, of which the forward loop then sto
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of
 from jxc.ir import build
-from jxc.ir.bounds import Bounds, type_bounds
-from jxc.ir.module import has_regions, is_pure, walk
-from jxc.ir.values import element_type, shape_of
+from jxc.ir.values import element_type, is_used, shape_of, users
 
-from .._shared.region import has_placeholder
-from ..loops.counted import CountedLoop, Index
-from .carried import add_stacks, drop_unused, read_row
-from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
+from ..loops.counted import Index
+from .carried import add_stacks, drop_unused
+from .copies import affine, copy_with, read_row, used_by
+from .pairs import LoopPair, StackedValue, prepare, stacked_values
+from .sources import Need, Sources
 
 __all__ = [
     "Declined",
@@ -91,117 +90,6 @@ def _pair_of(chosen: Sequence[StackedValue]) -> LoopPair:
     if pair is None or any(each.index not in pair.reads for each in chosen):
         raise ValueError("recompute: the loops were rewritten; call `stacked_values` again")
     return pair
-
-
-# What a value is computed from
-
-
-@dataclass
-class Need:
-    """What a value of the forward loop's body is computed from in the backward loop.
-
-    Attributes:
-        ops: the positions of the ops that run again.
-        carried: the arguments of the body of which a stack must be added.
-        kept: the stacks that are read.
-        reason: why it cannot be computed; empty if it can.
-    """
-
-    ops: set[int] = field(default_factory=set)
-    carried: set[int] = field(default_factory=set)
-    kept: set[int] = field(default_factory=set)
-    reason: str = ""
-
-
-class Sources:
-    """Finds what values of the forward loop's body are computed from in the backward loop.
-
-    Attributes:
-        pair: the loops.
-        loop: the forward loop.
-        chosen: the stacks that are not kept.
-        kept: the values of kept stacks.
-        counters: the arguments that are known in each iteration.
-    """
-
-    def __init__(self, pair: LoopPair, chosen: Iterable[int]) -> None:
-        self.pair, self.loop = pair, pair.forward
-        self.chosen = frozenset(chosen)
-        self.counters = counters_of(self.loop)
-        self.kept: dict[ir.Value, Stack] = {}
-        for stack in pair.stacks.values():
-            if stack.index not in self.chosen:
-                self.kept |= {stack.value: stack, stack.update: stack}
-
-    def of_all(self) -> Need:
-        """What all chosen values are computed from."""
-        return self.of([self.pair.stacks[index].value for index in sorted(self.chosen)])
-
-    def of(self, values: Sequence[ir.Value]) -> Need:
-        """What `values` are computed from."""
-        need, pending, seen = Need(), list(values), set[ir.Value]()
-        while pending and not need.reason:
-            value = pending.pop()
-            if value in seen or self.loop.is_outside(value):
-                continue
-            seen.add(value)
-            if (stack := self.kept.get(value)) is not None:
-                need.kept.add(stack.index)
-            elif (number := self.loop.arguments.get(value)) is not None:
-                self._add_argument(need, number)
-            else:
-                op = value.owner
-                need.reason = why_not_again(op)
-                need.ops.add(self.loop.position[value])
-                pending += used_by(op)
-        return need
-
-    def _add_argument(self, need: Need, number: int) -> None:
-        argument = self.loop.body.arguments[number]
-        if argument in self.counters:
-            return
-        need.carried.add(number)
-        if number in self.pair.stacks:
-            need.reason = "it is computed from a stack that the loop is still writing"
-        elif not has_placeholder(argument):
-            need.reason = f"it is computed from a carried value of type {argument.type}"
-
-
-def counters_of(loop: CountedLoop) -> dict[ir.Value, Index]:
-    """The carried values that are an index, if their type also holds the number of iterations."""
-    found = {}
-    for argument in loop.arguments:
-        if (index := loop.index_of(argument)) is not None:
-            kind = type_bounds(element_type(argument))
-            if kind is not None and kind.contains(Bounds(0, loop.trips)):
-                found[argument] = index
-    return found
-
-
-def why_not_again(op: ir.OpView) -> str:
-    """Why an op must not run a second time; empty if it may."""
-    ops = [op, *walk(op)] if has_regions(op) else [op]
-    for each in ops:
-        name = each.operation.name
-        if name == "stablehlo.custom_call" and "callback" in str(
-            each.attributes["call_target_name"]
-        ):
-            return "it is computed by a callback to Python"
-        if not is_pure(each) and name != "stablehlo.optimization_barrier":
-            return f"it is computed by `{name}`, which may have effects"
-    return ""
-
-
-def used_by(op: ir.OpView) -> Iterator[ir.Value]:
-    """The operands of an op, and of the ops in its regions."""
-    yield from op.operands
-    if has_regions(op):
-        inside = [*walk(op)]
-        own = {result for each in inside for result in each.results}
-        blocks = [b for each in (op, *inside) for region in each.regions for b in region.blocks]
-        own |= {argument for block in blocks for argument in block.arguments}
-        for each in inside:
-            yield from (operand for operand in each.operands if operand not in own)
 
 
 # The decision
@@ -312,7 +200,7 @@ class _Rewrite:
         with ir.InsertionPoint(self._first):
             copies = [self._copy(op) for op in ops]
             for read, value in self._replaced.items():
-                read.replace_all_uses_with(build.reshape(self._of(value), shape_of(read)))
+                _replace_read(read, self._of(value))
         for read in list(self._replaced):
             read.owner.operation.erase()
         for copy in copies:
@@ -362,31 +250,11 @@ class _Rewrite:
         return affine(build.convert(self._row, kind), first, step)
 
 
-def copy_with(op: ir.OpView, given: Mapping[ir.Value, ir.Value]) -> ir.OpView:
-    """A copy of an op that uses other values, in its regions too."""
-    copy: ir.OpView = op.operation.clone().opview
-    for each in (copy, *walk(copy)) if has_regions(copy) else (copy,):
-        for number, operand in enumerate(each.operands):
-            if (other := given.get(operand)) is not None and other != operand:
-                each.operands[number] = other
-    return copy
-
-
-def affine(value: ir.Value, first: int, step: int) -> ir.Value:
-    """`first + step * value` for a scalar integer, with wrap-around."""
-    found: ir.Value
-    if step == 0:
-        return _wrapped(first, value)
-    if step == -1:
-        found = hlo.subtract(_wrapped(first, value), value)
-        return found
-    scaled = value if step == 1 else hlo.multiply(value, _wrapped(step, value))
-    found = hlo.add(scaled, _wrapped(first, value)) if first else scaled
-    return found
-
-
-def _wrapped(number: int, like: ir.Value) -> ir.Value:
-    """A constant of an integer type, wrapped around where it does not fit."""
-    kind = element_type(like)
-    low, high = type_bounds(kind) or (number, number)
-    return build.scalar((number - low) % (high - low + 1) + low, kind)
+def _replace_read(read: ir.Value, value: ir.Value) -> None:
+    """Replace and erase a read of a row, and the reshapes of it to the shape of `value`."""
+    for user in users(read):
+        if isinstance(user, hlo.ReshapeOp) and user.result.type == value.type:
+            user.result.replace_all_uses_with(value)
+            user.operation.erase()
+    if is_used(read):
+        read.replace_all_uses_with(build.reshape(value, shape_of(read)))

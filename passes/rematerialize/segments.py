@@ -22,9 +22,10 @@ from jxc.ir import build
 from jxc.ir.values import is_used, shape_of
 
 from .._shared.elementwise import with_shape
-from .carried import add_stacks, drop_unused, read_row, write_row
-from .loops import Need, Sources, affine, copy_with, used_by
+from .carried import add_stacks, drop_unused
+from .copies import affine, copy_with, read_row, used_by, write_row
 from .pairs import LoopPair
+from .sources import Need, Sources
 
 _MOST_TRIPS = 2**30  # the counters of the loops are of 32 bits
 _NEAR = 5  # a fifth more or fewer segments take about as many bytes

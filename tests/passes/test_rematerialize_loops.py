@@ -150,7 +150,7 @@ def test_recompute_loops_inside():
         return lax.scan(step, x, ws)[0]
 
     count, _ = recompute_all(gradient(function), *arrays(*WS))
-    assert count > 0
+    assert count > 4  # in the outer loop, and in the inner one that runs again
 
 
 def test_recompute_of_a_carry_that_no_iteration_changes():
