@@ -20,7 +20,7 @@ from jxc.ir.values import element_type, is_used, shape_of, users
 from ..loops.counted import Index
 from .carried import add_stacks, drop_unused
 from .copies import affine, copy_with, read_row, used_by
-from .pairs import LoopPair, StackedValue, prepare, stacked_values
+from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
 from .sources import Need, Sources
 
 __all__ = [
@@ -194,6 +194,7 @@ class _Rewrite:
     def run(self) -> None:
         """Store carried values, compute the chosen values again, and drop what is not needed."""
         backward = self._pair.backward.op
+        self._initial = dict(zip(self._loop.body.arguments, self._loop.op.operands, strict=True))
         forward, self._stacks = self._store_carried()
         self._results = list(forward.results)
         ops = [self._loop.ops[number] for number in sorted(self._need.ops)]
@@ -235,12 +236,26 @@ class _Rewrite:
 
     def _leaf(self, value: ir.Value) -> ir.Value:
         if (stack := self._sources.kept.get(value)) is not None:
-            result = self._results[stack.index]
-            position = self._number(stack.row.index, self._row)
-            return build.reshape(read_row(result, stack.row.dim, position), shape_of(value))
+            return self._kept(stack, value)
+        if (stack := self._sources.following.get(value)) is not None:
+            return self._before(stack, value)
         if (stacked := self._stacks.get(value)) is not None:
             return build.reshape(read_row(stacked, 0, self._row), shape_of(value))
         return self._number(self._sources.counters[value], value)
+
+    def _kept(self, stack: Stack, like: ir.Value, distance: int = 0) -> ir.Value:
+        """What a kept stack has for an iteration `distance` later; clamped to a row of it."""
+        index = stack.row.index
+        later = Index(index.first + distance * index.step, index.step)
+        row = read_row(self._results[stack.index], stack.row.dim, self._number(later, self._row))
+        return build.reshape(row, shape_of(like))
+
+    def _before(self, stack: Stack, argument: ir.Value) -> ir.Value:
+        """A carried value at the start: the first one, or the one before in a kept stack."""
+        iteration = self._number(Index(0, 1), self._row)
+        is_first = build.compare("EQ", iteration, build.scalar(0, element_type(iteration)))
+        initial = self._initial[argument]
+        return hlo.select(is_first, initial, self._kept(stack, argument, -1))
 
     def _number(self, index: Index, like: ir.Value) -> ir.Value:
         """An index of the forward loop, in the type of `like`."""

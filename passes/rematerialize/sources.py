@@ -43,6 +43,7 @@ class Sources:
         chosen: the stacks that are not kept.
         kept: the values of kept stacks.
         counters: the arguments that are known in each iteration.
+        following: for arguments of which a kept stack has the next value, this stack.
     """
 
     def __init__(self, pair: LoopPair, chosen: Iterable[int]) -> None:
@@ -53,6 +54,11 @@ class Sources:
         for stack in pair.stacks.values():
             if stack.index not in self.chosen:
                 self.kept |= {stack.value: stack, stack.update: stack}
+        self.following = {
+            argument: self.kept[end]
+            for argument, end in zip(self.loop.body.arguments, self.loop.ends, strict=True)
+            if end in self.kept and self.kept[end].value == end
+        }
 
     def of_all(self) -> Need:
         """What all chosen values are computed from."""
@@ -80,6 +86,9 @@ class Sources:
     def _add_argument(self, need: Need, number: int) -> None:
         argument = self.loop.body.arguments[number]
         if argument in self.counters:
+            return
+        if (stack := self.following.get(argument)) is not None:
+            need.kept.add(stack.index)
             return
         need.carried.add(number)
         if number in self.pair.stacks:

@@ -109,6 +109,22 @@ def test_recompute_reads_a_kept_result():
     assert count > 0
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_recompute_reads_the_carry_from_the_results(reverse):
+    """A carried value that is a result too needs no stack of its own."""
+
+    def function(x, ws):
+        def step(c, w):
+            c = jnp.tanh(c @ w) + c
+            return c, c
+
+        return jnp.cos(lax.scan(step, x, ws, reverse=reverse)[1])
+
+    count, reasons = recompute_all(gradient(function), *arrays(*WS))
+    assert count > 1
+    assert not reasons
+
+
 def test_recompute_keeps_random_bits():
     def function(x, ws, key):
         def step(carry, w):
