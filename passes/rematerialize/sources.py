@@ -17,6 +17,9 @@ from .copies import used_by
 from .pairs import LoopPair, Stack
 
 
+_WITHOUT_EFFECTS = ("sdy.sharding_constraint", "stablehlo.optimization_barrier")
+
+
 @dataclass
 class Need:
     """What a value of the forward loop's body is computed from in the backward loop.
@@ -117,6 +120,6 @@ def why_not_again(op: ir.OpView) -> str:
             each.attributes["call_target_name"]
         ):
             return "it is computed by a callback to Python"
-        if not is_pure(each) and name != "stablehlo.optimization_barrier":
+        if not is_pure(each) and name not in _WITHOUT_EFFECTS:
             return f"it is computed by `{name}`, which may have effects"
     return ""
