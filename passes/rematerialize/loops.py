@@ -21,7 +21,7 @@ from ..loops.counted import Index
 from .carried import add_stacks, drop_unused
 from .copies import affine, copy_with, read_row, used_by
 from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
-from .sources import Need, Sources
+from .sources import Need, Sources, why_not_again
 
 __all__ = [
     "Declined",
@@ -32,6 +32,9 @@ __all__ = [
     "recomputed_ops",
     "stacked_values",
 ]
+
+
+_IS_CARRIED = "it is a carried value at the start of an iteration"
 
 
 @dataclass(frozen=True)
@@ -116,15 +119,17 @@ def _declined(sources: Sources) -> dict[int, str]:
     needs = {index: sources.of([stacks[index].value]) for index in sorted(sources.chosen)}
     failed = {index: need.reason for index, need in needs.items() if need.reason}
     for index in sources.chosen - failed.keys():
-        if loop.arguments.get(stacks[index].value) in needs[index].carried:
-            failed[index] = "it is a carried value at the start of an iteration"
+        value = stacks[index].value
+        if value in needs[index].stored:
+            is_carried = value in loop.arguments
+            failed[index] = _IS_CARRIED if is_carried else why_not_again(value.owner)
     if failed:
         return failed
     return _not_paying(sources, needs)
 
 
 def _not_paying(sources: Sources, needs: Mapping[int, Need]) -> dict[int, str]:
-    """Stacks that free no more bytes than the carried values take that only they need."""
+    """Stacks that free no more bytes than the values take that are stored for them only."""
     for group in _sharing(needs):
         gain = _gain(sources, [needs[index] for index in group], group)
         without = {
@@ -133,10 +138,10 @@ def _not_paying(sources: Sources, needs: Mapping[int, Need]) -> dict[int, str]:
         }
         worst = max(sorted(without), key=without.__getitem__)
         if len(group) > 1 and without[worst] > gain:
-            return {worst: "the carried values to store for it alone take more bytes than it frees"}
+            return {worst: "the values to store for it alone take more bytes than it frees"}
         if gain <= 0:
             freed = _freed(sources, group)
-            reason = f"the carried values to store take {freed - gain} bytes, and it frees {freed}"
+            reason = f"the values to store instead take {freed - gain} bytes, and it frees {freed}"
             return dict.fromkeys(group, reason)
     return {}
 
@@ -146,26 +151,25 @@ def _freed(sources: Sources, stacks: Iterable[int]) -> int:
 
 
 def _gain(sources: Sources, needs: Iterable[Need], stacks: Iterable[int]) -> int:
-    """The bytes of stacks that are dropped, less those of the carried values to store."""
-    added = {number for need in needs for number in need.carried}
-    arguments = sources.loop.body.arguments
-    cost = sources.loop.trips * sum(bytes_of(arguments[each].type) for each in added)
+    """The bytes of stacks that are dropped, less those of the values to store instead."""
+    added = {value for need in needs for value in need.stored}
+    cost = sources.loop.trips * sum(bytes_of(value.type) for value in added)
     return _freed(sources, stacks) - cost
 
 
 def _sharing(needs: Mapping[int, Need]) -> list[set[int]]:
-    """Groups of stacks; those of different groups need no carried value in common."""
-    groups: list[tuple[set[int], set[int]]] = []
+    """Groups of stacks; those of different groups need no stored value in common."""
+    groups: list[tuple[set[int], set[ir.Value]]] = []
     for index, need in needs.items():
-        mine, carried = {index}, set(need.carried)
+        mine, stored = {index}, set(need.stored)
         others = []
-        for members, numbers in groups:
-            if numbers & carried:
+        for members, values in groups:
+            if values & stored:
                 mine |= members
-                carried |= numbers
+                stored |= values
             else:
-                others.append((members, numbers))
-        groups = [*others, (mine, carried)]
+                others.append((members, values))
+        groups = [*others, (mine, stored)]
     return [members for members, _ in groups]
 
 
@@ -192,10 +196,10 @@ class _Rewrite:
         self._copies: dict[ir.Value, ir.Value] = {}
 
     def run(self) -> None:
-        """Store carried values, compute the chosen values again, and drop what is not needed."""
+        """Store what is needed, compute the chosen values again, and drop what is not needed."""
         backward = self._pair.backward.op
         self._initial = dict(zip(self._loop.body.arguments, self._loop.op.operands, strict=True))
-        forward, self._stacks = self._store_carried()
+        forward, self._stacks = self._store_instead()
         self._results = list(forward.results)
         ops = [self._loop.ops[number] for number in sorted(self._need.ops)]
         with ir.InsertionPoint(self._first):
@@ -210,14 +214,15 @@ class _Rewrite:
         drop_unused(backward)
         drop_unused(forward)
 
-    def _store_carried(self) -> tuple[hlo.WhileOp, dict[ir.Value, ir.Value]]:
-        """The forward loop with more stacks, and the stack of each carried value."""
-        arguments = [self._loop.body.arguments[number] for number in sorted(self._need.carried)]
-        if not arguments:
+    def _store_instead(self) -> tuple[hlo.WhileOp, dict[ir.Value, ir.Value]]:
+        """The forward loop with more stacks, and the stack of each value that they hold."""
+        order = [*self._loop.arguments, *self._loop.position]
+        values = [value for value in order if value in self._need.stored]
+        if not values:
             return self._loop.op, {}
         position = self._written.position
-        made, stacks = add_stacks(self._loop.op, arguments, position, self._loop.trips)
-        return made, dict(zip(arguments, stacks, strict=True))
+        made, stacks = add_stacks(self._loop.op, values, position, self._loop.trips)
+        return made, dict(zip(values, stacks, strict=True))
 
     def _copy(self, op: ir.OpView) -> ir.OpView:
         """A copy of an op of the forward loop, in the backward loop."""

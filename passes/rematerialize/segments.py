@@ -101,15 +101,21 @@ class Plan:
     @cached_property
     def state(self) -> list[int]:
         """The carried values with which an iteration starts, by number."""
-        return sorted(self.need.carried)
+        return self._numbers(self.need)
+
+    def _numbers(self, need: Need) -> list[int]:
+        arguments = self.pair.forward.arguments
+        return sorted(arguments[value] for value in need.stored if value in arguments)
 
     def _need(self, values: Sequence[ir.Value]) -> Need:
         sources = Sources(self.pair, self.pair.stacks)
-        need, found = sources.of(values), set[int]()
-        while need.carried != found and not need.reason:
-            found = set(need.carried)
-            need = sources.of([*values, *(self.pair.forward.ends[number] for number in found)])
-        return need
+        ends, numbers = self.pair.forward.ends, list[int]()
+        while True:
+            following = [ends[number] for number in numbers]
+            need = sources.of([*values, *following], only_carried=True)
+            if need.reason or self._numbers(need) == numbers:
+                return need
+            numbers = self._numbers(need)
 
     def length_of(self, most: int) -> int:
         """The number of iterations of a segment, of all but the last one."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.bounds import Bounds, type_bounds
 from jxc.ir.module import has_regions, is_pure, walk
@@ -16,7 +17,6 @@ from ..loops.counted import CountedLoop, Index
 from .copies import used_by
 from .pairs import LoopPair, Stack
 
-
 _WITHOUT_EFFECTS = ("sdy.sharding_constraint", "stablehlo.optimization_barrier")
 
 
@@ -26,13 +26,14 @@ class Need:
 
     Attributes:
         ops: the positions of the ops that run again.
-        carried: the arguments of the body of which a stack must be added.
+        stored: the values of which a stack must be added: carried values at the start of an
+            iteration, and results of ops that must not run again.
         kept: the stacks that are read.
         reason: why it cannot be computed; empty if it can.
     """
 
     ops: set[int] = field(default_factory=set)
-    carried: set[int] = field(default_factory=set)
+    stored: set[ir.Value] = field(default_factory=set)
     kept: set[int] = field(default_factory=set)
     reason: str = ""
 
@@ -67,37 +68,37 @@ class Sources:
         """What all chosen values are computed from."""
         return self.of([self.pair.stacks[index].value for index in sorted(self.chosen)])
 
-    def of(self, values: Sequence[ir.Value]) -> Need:
-        """What `values` are computed from."""
+    def of(self, values: Sequence[ir.Value], *, only_carried: bool = False) -> Need:
+        """What `values` are computed from.
+
+        Args:
+            values: of the body of the forward loop.
+            only_carried: whether no results of ops may be stored.
+        """
         need, pending, seen = Need(), list(values), set[ir.Value]()
         while pending and not need.reason:
             value = pending.pop()
-            if value in seen or self.loop.is_outside(value):
+            if value in seen or value in self.counters or self.loop.is_outside(value):
                 continue
             seen.add(value)
-            if (stack := self.kept.get(value)) is not None:
+            if (stack := self.kept.get(value) or self.following.get(value)) is not None:
                 need.kept.add(stack.index)
-            elif (number := self.loop.arguments.get(value)) is not None:
-                self._add_argument(need, number)
+            elif value in self.loop.arguments:
+                self._store(need, value)
+            elif reason := why_not_again(value.owner):
+                self._store(need, value)
+                need.reason = reason if only_carried else need.reason
             else:
-                op = value.owner
-                need.reason = why_not_again(op)
                 need.ops.add(self.loop.position[value])
-                pending += used_by(op)
+                pending += used_by(value.owner)
         return need
 
-    def _add_argument(self, need: Need, number: int) -> None:
-        argument = self.loop.body.arguments[number]
-        if argument in self.counters:
-            return
-        if (stack := self.following.get(argument)) is not None:
-            need.kept.add(stack.index)
-            return
-        need.carried.add(number)
-        if number in self.pair.stacks:
+    def _store(self, need: Need, value: ir.Value) -> None:
+        need.stored.add(value)
+        if self.loop.arguments.get(value) in self.pair.stacks:
             need.reason = "it is computed from a stack that the loop is still writing"
-        elif not has_placeholder(argument):
-            need.reason = f"it is computed from a carried value of type {argument.type}"
+        elif not has_placeholder(value):
+            need.reason = f"it is computed from a value of type {value.type}"
 
 
 def counters_of(loop: CountedLoop) -> dict[ir.Value, Index]:
@@ -113,13 +114,13 @@ def counters_of(loop: CountedLoop) -> dict[ir.Value, Index]:
 
 def why_not_again(op: ir.OpView) -> str:
     """Why an op must not run a second time; empty if it may."""
-    ops = [op, *walk(op)] if has_regions(op) else [op]
-    for each in ops:
+    for each in (op, *walk(op)) if has_regions(op) else (op,):
         name = each.operation.name
-        if name == "stablehlo.custom_call" and "callback" in str(
-            each.attributes["call_target_name"]
-        ):
+        target = each.call_target_name.value if isinstance(each, hlo.CustomCallOp) else ""
+        if "callback" in target:
             return "it is computed by a callback to Python"
+        if target == "annotate_device_placement":
+            return "it is moved to another memory"
         if not is_pure(each) and name not in _WITHOUT_EFFECTS:
             return f"it is computed by `{name}`, which may have effects"
     return ""
