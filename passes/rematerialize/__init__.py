@@ -7,19 +7,18 @@ a program that was written without it. `jxc fit` chooses the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from jaxlib.mlir import ir
 
 from jxc.cost.liveness import Timeline
 from jxc.errors import UsageError
 from jxc.ir.labels import Label, label_of
-from jxc.ir.locations import inline_calls
 from jxc.ir.module import main_of
 from jxc.rewrite import File, PassContext, module_pass, remark
 
+from .in_loops import compute_again_in_loops
+from .pairs import prepare
+from .selectors import parse_plan, parse_words
 from .straight_line import compute_again, is_repeatable
-from .selectors import Selector, parse_plan, parse_words
 
 _NO_FILE = File()
 
@@ -55,11 +54,22 @@ def rematerialize(
     main = main_of(module)
     if main is None:
         return
-    inline_calls(module)
+    prepare(module)
+    used = compute_again_in_loops(module, selectors)
     block = main.regions[0].blocks[0]
     timeline = Timeline(block, context.device, context.rates)
-    chosen = list(_chosen(timeline, selectors, plan.path))
-    count = compute_again(block, timeline, chosen)
+    chosen = []
+    labels = repeatable_values(timeline)
+    for selector in selectors:
+        found = [value for value, label in labels.items() if selector.matches(label)]
+        if not found and selector not in used and plan.path:
+            raise UsageError(
+                f"{plan.path}: no value of this program matches {selector}: the line or its "
+                "function changed, or the value is no longer kept. Remove the entry, or run jxc "
+                "fit again"
+            )
+        chosen += selector.chosen(found)
+    count = len(used) + compute_again(block, timeline, chosen)
     remark("rematerialize", "applied", module.location, f"{count} values are computed again")
 
 
@@ -73,15 +83,3 @@ def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:
         if values and is_repeatable(step.op):
             found.update(dict.fromkeys(values, label_of(step.op)))
     return found
-
-
-def _chosen(timeline: Timeline, selectors: Sequence[Selector], path: str) -> Iterator[ir.Value]:
-    labels = repeatable_values(timeline)
-    for selector in selectors:
-        found = [value for value, label in labels.items() if selector.matches(label)]
-        if not found and path:
-            raise UsageError(
-                f"{path}: no value of this program matches {selector}: the line or its function "
-                "changed, or the value is no longer kept. Remove the entry, or run jxc fit again"
-            )
-        yield from selector.chosen(found)

@@ -52,6 +52,11 @@ def in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> str:
     return ""
 
 
+def why_not_in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> str:
+    """Why `in_segments` would leave the loops as they are; empty if it would rewrite them."""
+    return Plan(pair, segments, levels).why_not()
+
+
 def bytes_in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> tuple[int, int]:
     """The bytes of the stacks that `in_segments` would drop, and of those that it would add."""
     plan = Plan(pair, segments, levels)

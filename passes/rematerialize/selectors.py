@@ -28,12 +28,17 @@ class Selector:
         word: a primitive, a function, or `file:line`; empty for an entry of a plan.
         share: of the values, in order of the program.
         keep_every: of these, the n-th, 2n-th and so on are kept; 0 for none.
+        segments: for the label of a loop: its iterations are split into so many segments, whose
+            starts alone are kept; 0 for values.
+        levels: how often segments are split again.
     """
 
     label: Label = _ANY
     word: str = ""
     share: float = 1.0
     keep_every: int = 0
+    segments: int = 0
+    levels: int = 1
 
     def matches(self, label: Label) -> bool:
         """Whether it chooses values with this label."""
@@ -72,7 +77,7 @@ def parse_plan(file: File) -> list[Selector]:
 
 
 _TYPES = {each.name: int if each.name == "line" else str for each in fields(Label)}
-_PARTS = ("share", "keep_every")
+_PARTS = ("share", "keep_every", "segments", "levels")
 _NOTES = ("values", "bytes", "seconds")  # what jxc fit found, for the reader
 
 
@@ -88,8 +93,16 @@ def _selector(where: str, table: dict[str, Any]) -> Selector:
     share = table.get("share", 1.0)
     if not isinstance(share, float | int) or not 0 < share <= 1:
         raise UsageError(f"{where}: share: expected a number above 0 and up to 1, found {share!r}")
-    every = table.get("keep_every", 0)
-    if not isinstance(every, int) or every == 1 or every < 0:
-        raise UsageError(f"{where}: keep_every: expected an integer of 2 or more, found {every!r}")
     label = Label(**{key: table[key] for key in _TYPES if key in table})
-    return Selector(label, "", float(share), every)
+    every, segments = _count(where, table, "keep_every"), _count(where, table, "segments")
+    levels = table.get("levels", 1)
+    if levels not in (1, 2, 3):
+        raise UsageError(f"{where}: levels: expected 1, 2 or 3, found {levels!r}")
+    return Selector(label, "", float(share), every, segments, levels)
+
+
+def _count(where: str, table: dict[str, Any], key: str) -> int:
+    value = table.get(key, 0)
+    if not isinstance(value, int) or value == 1 or value < 0:
+        raise UsageError(f"{where}: {key}: expected an integer of 2 or more, found {value!r}")
+    return value

@@ -31,6 +31,13 @@ def model_of(device: Device, rates: Rates) -> Model:
     return _MODELS[device.kind](device, rates)
 
 
+def price_of_ops(
+    ops: Iterable[ir.OpView], outputs: Sequence[ir.Value], device: Device, rates: Rates
+) -> Price:
+    """The price of computing `outputs` once with ops of one block."""
+    return _total(model_of(device, rates), kernels_of(ops, outputs, kind=device.kind))
+
+
 def prices_of_unrolling(module: ir.Operation, device: Device, rates: Rates) -> tuple[Price, Price]:
     """What LLVM's loop unrolling changes in the functions of a module on a CPU.
 

@@ -9,7 +9,7 @@ difference between two neighbours.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from jaxlib.mlir import ir
@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 from ...cost.liveness import Timeline, size_of
 from ...ir.labels import Label
 from ...passes.rematerialize.selectors import Selector
+from .loops import LoopChoice
 from .network import Network
 from .simulate import simulate
 
@@ -28,6 +29,9 @@ _SHARES = (0.25, 0.5, 0.75)
 
 _EVERY = (2, 3, 4, 6, 8)
 """A value between layers is kept at every layer, or at every second, third and so on."""
+
+_NEAR = 0.003
+"""The share of the range of peaks by which two choices differ at least."""
 
 _BOUNDARIES = 4
 """The most labels of values between layers that are tried."""
@@ -41,11 +45,13 @@ class Choice:
         selectors: which they are.
         peak: the most bytes that are live at once, without the arguments, by the model.
         seconds: the added time, by the model.
+        loops: what loops compute again, which the others contain.
     """
 
     selectors: tuple[Selector, ...]
     peak: int
     seconds: float
+    loops: LoopChoice = field(default_factory=LoopChoice)
 
 
 class Frontier:
@@ -54,9 +60,15 @@ class Frontier:
     Args:
         timeline: of the block.
         labels: the values that can be computed again, with their labels.
+        loops: what pairs of loops can compute again.
     """
 
-    def __init__(self, timeline: Timeline, labels: dict[ir.Value, Label]) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        labels: dict[ir.Value, Label],
+        loops: Sequence[LoopChoice] = (),
+    ) -> None:
         self.timeline = timeline
         self.values: dict[Label, list[ir.Value]] = {}
         for value, label in labels.items():
@@ -64,11 +76,25 @@ class Frontier:
         self.module: ir.Module | None = None  # which owns the values
         self.network = Network(timeline, labels)
         self._known: dict[tuple[Selector, ...], Choice] = {}
-        self.choices = self._best(self._all())
+        straight = self._best(self._all())
+        both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
+        self.choices = self._thinned(self._best(both))
+
+    def _thinned(self, choices: list[Choice]) -> list[Choice]:
+        """The choices without those that need almost as much memory as the one before."""
+        least = _NEAR * (choices[0].peak - choices[-1].peak)
+        found = choices[:1]
+        for each in choices[1:]:
+            if found[-1].peak - each.peak >= least:
+                found.append(each)
+        if found[-1] != choices[-1]:
+            found.append(choices[-1])
+        return found
 
     def members(self, selectors: Iterable[Selector]) -> list[ir.Value]:
         """The values that selectors choose."""
-        return [v for each in selectors for v in each.chosen(self.values[each.label])]
+        known = [each for each in selectors if each.label in self.values and not each.segments]
+        return [v for each in known for v in each.chosen(self.values[each.label])]
 
     def _all(self) -> list[Choice]:
         found = [self._simulated(())]
@@ -145,6 +171,12 @@ class Frontier:
             if not found or each.seconds < found[-1].seconds:
                 found.append(each)
         return found[::-1]
+
+
+def _with_loops(choice: Choice, loops: LoopChoice) -> Choice:
+    selectors = choice.selectors + loops.selectors
+    peak, seconds = max(choice.peak - loops.bytes, 0), choice.seconds + loops.seconds
+    return Choice(selectors, peak, seconds, loops)
 
 
 def _kept(values: Sequence[ir.Value], every: int) -> set[ir.Value]:

@@ -43,6 +43,8 @@ class Measure:
             found["share"] = self.selector.share
         if self.selector.keep_every:
             found["keep_every"] = self.selector.keep_every
+        if self.selector.segments:
+            found |= {"segments": self.selector.segments, "levels": self.selector.levels}
         return {**found, "values": self.values, "bytes": self.bytes, "seconds": self.seconds}
 
 

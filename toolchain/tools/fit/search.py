@@ -14,23 +14,40 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
+from ...check.compare import Deadline
 from ...check.numbering import is_same_by_numbering
+from ...check.verify import verify_modules
 from ...compiled.program import Compiled, Refused, compile_module
+from ...compiled.replicated import global_arguments
 from ...cost.liveness import Timeline
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
-from ...ir.locations import inline_calls
 from ...ir.module import main_of
 from ...passes.rematerialize import repeatable_values
+from ...passes.rematerialize.pairs import prepare
 from ...pipeline import PipelineLike
-from ...rewrite import PassContext
+from ...rewrite import PassContext, reassociates
+from ...units import counted
 from .frontier import Choice, Frontier
+from .loops import loop_choices
 from .plan import Measure, Plan
 from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
-_CLOSE = 0.005
-"""A share of the time of a run that is not worth another compilation."""
+_MOST_COMPARED = 2**28
+"""The most bytes of arguments with which results are compared."""
+
+_COMPARING = 20.0
+"""The seconds for comparing results."""
+
+_NOT_SHOWN = (
+    "the program with this plan could not be shown to compute the same: please report this; "
+    "`jxc verify -p rematerialize{plan=FILE}` compares the two"
+)
+
+_CLOSE, _FAR = 0.005, 0.05
+"""Shares of the time of a run: one that is not worth another compilation, and one that is worth it
+even for a choice that is not expected to fit."""
 
 _SHOWN = 6
 """The buffers that are shown of a program that does not fit."""
@@ -80,6 +97,7 @@ class FitResult:
         plan: its file; None if the program fits without a plan, or none fits.
         following: the next choice that needs less memory, and by how much; None if there is none.
         stopped: why the search ended early; empty if it did not.
+        checked: how the plan was shown to keep the results.
     """
 
     name: str
@@ -91,6 +109,7 @@ class FitResult:
     plan: Plan | None = None
     following: Choice | None = None
     stopped: str = ""
+    checked: str = ""
 
     @property
     def fits(self) -> bool:
@@ -130,6 +149,7 @@ class FitResult:
             "chosen": self.chosen.as_json() if self.chosen else None,
             "plan": self.plan.as_json() if self.plan else None,
             "largest": list(self.smallest.largest),
+            "checked": self.checked or None,
             "stopped": self.stopped or None,
         }
 
@@ -196,7 +216,7 @@ class _Finder:
         if self.base.needed <= self.budget:
             return self.result("")
         self.tell("choosing values to compute again")
-        self.frontier = _frontier(self.lowered.module, self.target)
+        self.frontier = frontier_of(self.lowered.module, self.target)
         for index in self._indices():
             if perf_counter() > self.deadline:
                 return self.result("the time is over")
@@ -208,22 +228,24 @@ class _Finder:
         count = len(self.choices)
         low, high = 0, count
         for _ in range(_MOST_COMPILATIONS):
-            open_ = range(low + 1, high)
-            fitting = [i for i in open_ if self._expected(i) <= self.budget]
-            if not open_ or (high < count and (not fitting or self._is_close(low, high))):
+            between = range(low + 1, high)
+            if not between or (high < count and self._saving(low, high) < _CLOSE):
                 return
-            index = fitting[0] if fitting else open_[-1]
+            fitting = [i for i in between if self._expected(i) <= self.budget]
+            if high < count and not fitting and self._saving(low, high) < _FAR:
+                return
+            index = fitting[0] if fitting else between[-1 if high == count else len(between) // 2]
             yield index
             if self.trials[index].needed <= self.budget:
                 high = index
             else:
                 low = index
 
-    def _is_close(self, low: int, high: int) -> bool:
-        """Whether nothing between two choices would save an amount of time worth a compilation."""
+    def _saving(self, low: int, high: int) -> float:
+        """The share of the time that the first choice after `low` saves against `high`."""
         assert self.frontier is not None
         whole = sum(step.seconds for step in self.frontier.timeline.steps)
-        return self.choices[high].seconds - self.choices[low + 1].seconds < _CLOSE * whole
+        return (self.choices[high].seconds - self.choices[low + 1].seconds) / max(whole, 1e-12)
 
     @property
     def choices(self) -> list[Choice]:
@@ -243,7 +265,7 @@ class _Finder:
     def _try(self, index: int) -> None:
         assert self.frontier is not None
         choice = self.choices[index]
-        count = len(self.frontier.members(choice.selectors))
+        count = len(self.frontier.members(choice.selectors)) + choice.loops.values
         name = f"{count} values again"
         self.tell(f"compiling with {count} values computed again")
         self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
@@ -300,23 +322,38 @@ class _Finder:
             return whole
         chosen = min(fitting, key=_rank)
         assert chosen.choice is not None
-        self._check(chosen.choice)
+        checked = self._check(chosen.choice)
         smaller = [c for c in self.choices if c.peak < chosen.choice.peak]
         following = smaller[0] if smaller else None
         plan = self._plan(chosen.choice, chosen)
-        return replace(whole, chosen=chosen, plan=plan, following=following)
+        return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 
-    def _check(self, choice: Choice) -> None:
-        """Prove that the program still computes the same, before the plan is reported."""
+    def _check(self, choice: Choice) -> str:
+        """How it was checked that the program with a plan computes the same.
+
+        Raises:
+            JxcError: it could not be shown, or differs.
+        """
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plan.toml"
             replace(self._plan(choice), pipeline="rematerialize").save(path)
             after = self._after(str(path))
-        if not is_same_by_numbering(self.lowered.module, after.module):
-            raise JxcError(
-                "the program with this plan could not be shown to compute the same: please report "
-                "this; `jxc opt -p rematerialize{plan=FILE}` shows the module"
-            )
+        if is_same_by_numbering(self.lowered.module, after.module):
+            return "the same ops on the same values (exact), by value numbering"
+        if not choice.loops.selectors:
+            raise JxcError(_NOT_SHOWN)
+        arguments = sum(size for _, size in global_arguments(self.lowered.module))
+        if arguments > _MOST_COMPARED:
+            return "not by running it, which takes too much memory here"
+        self.tell("comparing results with and without the plan")
+        found = verify_modules(
+            self.lowered.module, after.module, contract=reassociates, deadline=Deadline(_COMPARING)
+        )[0]
+        if not found.report.ran:
+            return f"not by running it: {found}"
+        if not found.agrees:
+            raise JxcError(f"{_NOT_SHOWN}: {found}")
+        return f"equal results, up to rounding, on {counted(found.draws, 'set')} of arguments"
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
@@ -329,16 +366,18 @@ def _seconds(found: Compiled) -> float:
     return found.step.seconds
 
 
-def _frontier(module: ir.Module, target: Target) -> Frontier:
+def frontier_of(module: ir.Module, target: Target) -> Frontier:
+    """The choices for a program on a target."""
     copy = clone_module(module)
     context = PassContext(target.name)
     with copy.context:
-        inline_calls(copy.operation)
+        prepare(copy.operation)
         main = main_of(copy)
         if main is None:
             raise UsageError("the module has no function @main")
         timeline = Timeline(main.regions[0].blocks[0], context.device, context.rates)
-        found = Frontier(timeline, repeatable_values(timeline))
+        loops = loop_choices(copy.operation, context.device, context.rates)
+        found = Frontier(timeline, repeatable_values(timeline), loops)
         found.module = copy
         return found
 
@@ -351,10 +390,18 @@ def _measures(frontier: Frontier, choice: Choice) -> list[Measure]:
     """The lines of a plan: what each frees and costs, given the others."""
     whole = simulate(frontier.timeline, frontier.members(choice.selectors))
     found = []
-    for each in choice.selectors:
-        others = [other for other in choice.selectors if other != each]
+    loops, straight = (
+        choice.loops.selectors,
+        choice.selectors[: -len(choice.loops.selectors) or None],
+    )
+    for each in straight:
+        others = [other for other in straight if other != each]
         without = simulate(frontier.timeline, frontier.members(others))
         values = len(frontier.members([each]))
         freed, added = without.peak - whole.peak, whole.seconds - without.seconds
         found.append(Measure(each, values, freed, added))
+    for each in loops:
+        part = 1 / len(loops)
+        amounts = choice.loops.bytes * part, choice.loops.seconds * part
+        found.append(Measure(each, 1, round(amounts[0]), amounts[1]))
     return sorted(found, key=lambda measure: -measure.bytes)

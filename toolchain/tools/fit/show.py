@@ -74,7 +74,7 @@ def _measures(plan: Plan) -> Table:
 
 def _notes(result: FitResult) -> Iterator[str]:
     if result.plan:
-        yield "checked: the same ops on the same values (exact), before the other passes"
+        yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following
     if following and chosen and chosen.choice:
         less, more = chosen.choice.peak - following.peak, following.seconds - chosen.choice.seconds

@@ -1,0 +1,158 @@
+"""What pairs of loops may compute again: labels of stacked values, and segments of iterations.
+
+A forward loop stores values for each iteration of the backward loop. Labels are added one by one,
+the one first that frees most bytes for the time that it adds, so that each choice contains the one
+before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+
+from ...cost.device import Device
+from ...cost.prices import price_of_ops
+from ...cost.rates import Rates
+from ...ir.labels import Label, label_of
+from ...passes.rematerialize.loops import freed_bytes, recomputed_ops
+from ...passes.rematerialize.pairs import LoopPair, StackedValue, loop_pairs
+from ...passes.rematerialize.segments import (
+    bytes_in_segments,
+    ops_in_segments,
+    segments_of_least_bytes,
+    why_not_in_segments,
+)
+from ...passes.rematerialize.selectors import Selector
+
+_MOST_LABELS = 32
+_LEAST_TRIPS = 64
+"""Shorter loops are not split into segments."""
+
+
+@dataclass(frozen=True)
+class LoopChoice:
+    """What loops compute again.
+
+    Attributes:
+        selectors: which values and loops.
+        bytes: by which all stacks become smaller.
+        seconds: the added time.
+        values: how many stacks are no longer stored.
+    """
+
+    selectors: tuple[Selector, ...] = ()
+    bytes: int = 0
+    seconds: float = 0.0
+    values: int = 0
+
+
+def loop_choices(module: ir.Operation, device: Device, rates: Rates) -> list[LoopChoice]:
+    """The choices for all pairs of loops of a module, from nothing to the fewest bytes.
+
+    Args:
+        module: with inlined calls, after `prepare`.
+        device: the hardware.
+        rates: its measured speeds.
+    """
+    pairs = [pair for pair in loop_pairs(module) if pair.stacked]
+    chooser = _Chooser(pairs, device, rates)
+    found = [LoopChoice(), *chooser.greedy(), *chooser.segmented()]
+    best: list[LoopChoice] = []
+    for each in sorted(found, key=lambda choice: (-choice.bytes, choice.seconds)):
+        if not best or each.seconds < best[-1].seconds:
+            best.append(each)
+    return best[::-1]
+
+
+class _Chooser:
+    def __init__(self, pairs: Sequence[LoopPair], device: Device, rates: Rates) -> None:
+        self.pairs, self.device, self.rates = pairs, device, rates
+        self.labels = [
+            {each: label_of(each.value.owner) for each in pair.stacked if _is_computed(each)}
+            for pair in pairs
+        ]
+        self._known: dict[tuple[int, frozenset[Label]], tuple[int, float, int]] = {}
+
+    def greedy(self) -> Iterable[LoopChoice]:
+        """Choices that each add one label to the one before."""
+        sizes: dict[Label, int] = {}
+        for labels in self.labels:
+            for value, label in labels.items():
+                sizes[label] = sizes.get(label, 0) + value.bytes
+        left = sorted(sizes, key=lambda label: -sizes[label])[:_MOST_LABELS]
+        chosen: frozenset[Label] = frozenset()
+        last = LoopChoice()
+        while left:
+            tried = [self._choice(chosen | {label}) for label in left]
+            ranks = [_gain(last, each) for each in tried]
+            index = max(range(len(left)), key=ranks.__getitem__)
+            chosen |= {left.pop(index)}
+            if tried[index].bytes > last.bytes:
+                last = tried[index]
+                yield last
+
+    def _choice(self, labels: frozenset[Label]) -> LoopChoice:
+        parts = [self._of_pair(number, labels) for number in range(len(self.pairs))]
+        order = dict.fromkeys(label for known in self.labels for label in known.values())
+        selectors = tuple(Selector(label) for label in order if label in labels)
+        size, seconds, values = (sum(column) for column in zip(*parts, strict=True))
+        return LoopChoice(selectors, int(size), seconds, int(values))
+
+    def _of_pair(self, number: int, labels: frozenset[Label]) -> tuple[int, float, int]:
+        known = self.labels[number]
+        chosen = [value for value, label in known.items() if label in labels]
+        key = number, frozenset(known[value] for value in chosen)
+        if key not in self._known:
+            ops = recomputed_ops(chosen)
+            seconds = self._seconds(number, ops, [each.value for each in chosen])
+            self._known[key] = freed_bytes(chosen), seconds, len(chosen)
+        return self._known[key]
+
+    def _seconds(self, number: int, ops: Sequence[ir.OpView], outputs: Sequence[ir.Value]) -> float:
+        made = {result for op in ops for result in op.results}
+        inside = [value for value in outputs if value in made]
+        price = price_of_ops(ops, inside, self.device, self.rates)
+        return self.pairs[number].forward.trips * price.seconds
+
+    def segmented(self) -> Iterable[LoopChoice]:
+        """All long loops in segments, and these in segments again."""
+        for levels in (1, 2):
+            found = [LoopChoice()]
+            for number, pair in enumerate(self.pairs):
+                is_inside = pair.forward.op.operation.parent.name != "func.func"
+                if is_inside or pair.forward.trips < _LEAST_TRIPS:
+                    continue
+                segments = segments_of_least_bytes(pair, levels=levels)
+                if why_not_in_segments(pair, segments, levels=levels):
+                    continue
+                before, after = bytes_in_segments(pair, segments, levels=levels)
+                ops = ops_in_segments(pair)
+                ends = [v for op in ops for v in op.results if _is_read_elsewhere(v, ops)]
+                seconds = levels * self._seconds(number, ops, ends)
+                label = label_of(pair.forward.op)
+                selector = Selector(label, segments=segments, levels=levels)
+                found.append(LoopChoice((selector,), before - after, seconds, len(pair.reads)))
+            if len(found) > 1:
+                yield LoopChoice(
+                    tuple(s for each in found for s in each.selectors),
+                    sum(each.bytes for each in found),
+                    sum(each.seconds for each in found),
+                    sum(each.values for each in found),
+                )
+
+
+def _is_computed(value: StackedValue) -> bool:
+    return not isinstance(value.value.owner, ir.Block)
+
+
+def _is_read_elsewhere(value: ir.Value, ops: Sequence[ir.OpView]) -> bool:
+    inside = set(ops)
+    return any(use.owner not in inside for use in value.uses)
+
+
+def _gain(before: LoopChoice, after: LoopChoice) -> float:
+    """The bytes that a choice frees besides, for each second that it adds."""
+    freed = after.bytes - before.bytes
+    return freed / max(after.seconds - before.seconds, 1e-9) if freed > 0 else float(freed)
