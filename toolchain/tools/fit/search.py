@@ -14,37 +14,22 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
-from ...check.compare import Deadline
-from ...check.numbering import is_same_by_numbering
-from ...check.verify import verify_modules
 from ...compiled.program import Compiled, Refused, compile_module
-from ...compiled.replicated import global_arguments
 from ...cost.liveness import Timeline
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
 from ...ir.module import main_of
 from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
-from ...pipeline import PipelineLike
-from ...rewrite import PassContext, reassociates
-from ...units import counted
+from ...pipeline import PipelineLike, make_pipeline, run_pipeline
+from ...rewrite import PassContext
+from .check import check_plan
 from .frontier import Choice, Frontier
 from .loops import loop_choices
 from .plan import Measure, Plan
 from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
-_MOST_COMPARED = 2**28
-"""The most bytes of arguments with which results are compared."""
-
-_COMPARING = 20.0
-"""The seconds for comparing results."""
-
-_NOT_SHOWN = (
-    "the program with this plan could not be shown to compute the same: please report this; "
-    "`jxc verify -p rematerialize{plan=FILE}` compares the two"
-)
-
 _CLOSE, _FAR = 0.005, 0.05
 """Shares of the time of a run: one that is not worth another compilation, and one that is worth it
 even for a choice that is not expected to fit."""
@@ -329,31 +314,18 @@ class _Finder:
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 
     def _check(self, choice: Choice) -> str:
-        """How it was checked that the program with a plan computes the same.
-
-        Raises:
-            JxcError: it could not be shown, or differs.
-        """
+        self.tell("checking the plan")
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plan.toml"
             replace(self._plan(choice), pipeline="rematerialize").save(path)
-            after = self._after(str(path))
-        if is_same_by_numbering(self.lowered.module, after.module):
-            return "the same ops on the same values (exact), by value numbering"
-        if not choice.loops.selectors:
-            raise JxcError(_NOT_SHOWN)
-        arguments = sum(size for _, size in global_arguments(self.lowered.module))
-        if arguments > _MOST_COMPARED:
-            return "not by running it, which takes too much memory here"
-        self.tell("comparing results with and without the plan")
-        found = verify_modules(
-            self.lowered.module, after.module, contract=reassociates, deadline=Deadline(_COMPARING)
-        )[0]
-        if not found.report.ran:
-            return f"not by running it: {found}"
-        if not found.agrees:
-            raise JxcError(f"{_NOT_SHOWN}: {found}")
-        return f"equal results, up to rounding, on {counted(found.draws, 'set')} of arguments"
+            steps, context = make_pipeline(str(path)), PassContext(self.target.name)
+
+            def apply(module: ir.Module) -> ir.Module:
+                after = clone_module(module)
+                run_pipeline(after, steps, context)
+                return after
+
+            return check_plan(self.lowered.module, apply)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
