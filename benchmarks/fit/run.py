@@ -118,16 +118,15 @@ def main() -> int:
     with given.out.open("a") as file:
         for program, variants in todo(given, target):
             for record in run_worker(program, variants, target, given):
-                if "missing" not in record:
-                    record |= {"commit": about["commit"], "jax": about["versions"]["jax"]}
-                    file.write(json.dumps(record) + "\n")
-                    file.flush()
+                record |= {"commit": about["commit"], "jax": about["versions"]["jax"]}
+                file.write(json.dumps(record) + "\n")
+                file.flush()
                 print(_shown(record), flush=True)
     return 0
 
 
 def _shown(record: Record) -> str:
-    if why := record.get("failed") or record.get("missing"):
+    if why := record.get("failed"):
         return f"{record['key']}: {why}"
     text = f"{record['key']}: {record['peak'] / 2**30:.3f} GiB"
     text += "" if record.get("fits", True) else ", does not fit"
