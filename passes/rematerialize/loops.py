@@ -20,7 +20,7 @@ from jxc.ir.values import element_type, is_used, shape_of, users
 from ..loops.counted import Index
 from .carried import add_stacks, drop_unused
 from .copies import affine, copy_with, read_row, used_by
-from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
+from .pairs import LoopPair, StackedValue, WrittenStack, prepare, stacked_values
 from .sources import Need, Sources, why_not_again
 
 __all__ = [
@@ -248,14 +248,14 @@ class _Rewrite:
             return build.reshape(read_row(stacked, 0, self._row), shape_of(value))
         return self._number(self._sources.counters[value], value)
 
-    def _kept(self, stack: Stack, like: ir.Value, distance: int = 0) -> ir.Value:
+    def _kept(self, stack: WrittenStack, like: ir.Value, distance: int = 0) -> ir.Value:
         """What a kept stack has for an iteration `distance` later; clamped to a row of it."""
         index = stack.row.index
         later = Index(index.first + distance * index.step, index.step)
         row = read_row(self._results[stack.index], stack.row.dim, self._number(later, self._row))
         return build.reshape(row, shape_of(like))
 
-    def _before(self, stack: Stack, argument: ir.Value) -> ir.Value:
+    def _before(self, stack: WrittenStack, argument: ir.Value) -> ir.Value:
         """A carried value at the start: the first one, or the one before in a kept stack."""
         iteration = self._number(Index(0, 1), self._row)
         is_first = build.compare("EQ", iteration, build.scalar(0, element_type(iteration)))

@@ -15,7 +15,7 @@ from jxc.ir.values import element_type
 from .._shared.region import has_placeholder
 from ..loops.counted import CountedLoop, Index
 from .copies import used_by
-from .pairs import LoopPair, Stack
+from .pairs import LoopPair, WrittenStack
 
 _WITHOUT_EFFECTS = ("sdy.sharding_constraint", "stablehlo.optimization_barrier")
 
@@ -54,7 +54,7 @@ class Sources:
         self.pair, self.loop = pair, pair.forward
         self.chosen = frozenset(chosen)
         self.counters = counters_of(self.loop)
-        self.kept: dict[ir.Value, Stack] = {}
+        self.kept: dict[ir.Value, WrittenStack] = {}
         for stack in pair.stacks.values():
             if stack.index not in self.chosen:
                 self.kept |= {stack.value: stack, stack.update: stack}
