@@ -50,7 +50,7 @@ class Sources:
         following: for arguments of which a kept stack has the next value, this stack.
     """
 
-    def __init__(self, pair: LoopPair, chosen: Iterable[int]) -> None:
+    def __init__(self, pair: LoopPair, chosen: Iterable[int], *, from_results: bool = True) -> None:
         self.pair, self.loop = pair, pair.forward
         self.chosen = frozenset(chosen)
         self.counters = counters_of(self.loop)
@@ -61,7 +61,7 @@ class Sources:
         self.following = {
             argument: self.kept[end]
             for argument, end in zip(self.loop.body.arguments, self.loop.ends, strict=True)
-            if end in self.kept and self.kept[end].value == end
+            if from_results and end in self.kept and self.kept[end].value == end
         }
 
     def of_all(self) -> Need:

@@ -30,7 +30,7 @@ def stored_bytes(module):
     return sum(value.bytes for value in stacked_values(module))
 
 
-def recompute_all(function, *args):
+def recompute_all(function, *args, **options):
     """Recompute in each pair of loops; how many values were recomputed, and why others were not."""
     reasons, counts = [], []
 
@@ -41,10 +41,10 @@ def recompute_all(function, *args):
         before, number = stored_bytes(module), 0
         while number < len(pairs := loop_pairs(module)):
             chosen = pairs[number].stacked
-            again = recomputed_ops(chosen)
+            again = recomputed_ops(chosen, **options)
             has_loops = any(isinstance(each, hlo.WhileOp) for each in again)
-            stored, freed = stored_bytes(module), freed_bytes(chosen)
-            declined = recompute(chosen)
+            stored, freed = stored_bytes(module), freed_bytes(chosen, **options)
+            declined = recompute(chosen, **options)
             assert has_loops or stored_bytes(module) == stored - freed
             counts.append(len(chosen) - len(declined))
             reasons.extend(each.reason for each in declined)
@@ -124,6 +124,8 @@ def test_recompute_reads_the_carry_from_the_results(reverse):
     count, reasons = recompute_all(gradient(function), *arrays(*WS))
     assert count > 1
     assert not reasons
+    _, reasons = recompute_all(gradient(function), *arrays(*WS), from_results=False)
+    assert reasons == ["it is a carried value at the start of an iteration"]
 
 
 def test_recompute_keeps_random_bits():
