@@ -5,6 +5,15 @@ the last to the first, its iterations run again and store what the backward loop
 of the length of a segment. With several levels, a segment is itself split into segments: of n
 iterations, the carried values of `levels * n ** (1 / (levels + 1))` are kept at a time, and each
 iteration runs `levels` times more.
+
+Temporaries and the time of one gradient on CPU, with jax 0.10.2:
+
+| program | plain | `jax.checkpoint` of 40 or 64 segments | so many segments | 2 levels |
+|---|---|---|---|---|
+| LSTM, 4096 steps | 234.9 MB | 34.1 MB, 184 ms | 34.1 MB, 185 ms | 33.7 MB, 254 ms |
+| 64 particles, 2000 steps | 295.1 MB, 713 ms | 7.6 MB, 674 ms | 7.6 MB, 515 ms | 0.4 MB, 603 ms |
+
+Of the LSTM, the results and their cotangents take 33.5 MB.
 """
 
 from __future__ import annotations
