@@ -16,7 +16,8 @@ Temporaries and the time of one gradient on CPU, with jax 0.10.2, for all stacke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
@@ -30,7 +31,7 @@ from ..loops.counted import Index
 from .carried import add_stacks, drop_unused
 from .copies import affine, copy_with, read_row, used_by
 from .pairs import LoopPair, StackedValue, WrittenStack, prepare, stacked_values
-from .sources import Need, Sources, why_not_again
+from .sources import Sources, why_not_again
 
 __all__ = [
     "Declined",
@@ -94,7 +95,7 @@ def freed_bytes(chosen: Sequence[StackedValue], *, from_results: bool = True) ->
     if not chosen:
         return 0
     sources, _ = _decide(_pair_of(chosen), chosen, from_results)
-    return _gain(sources, [sources.of_all()], sources.chosen)
+    return _gain(sources)
 
 
 def _pair_of(chosen: Sequence[StackedValue]) -> LoopPair:
@@ -129,61 +130,61 @@ def _decide(
 
 def _declined(sources: Sources) -> dict[int, str]:
     """The chosen stacks that must stay, by number, each with the reason."""
-    stacks, loop = sources.pair.stacks, sources.loop
-    needs = {index: sources.of([stacks[index].value]) for index in sorted(sources.chosen)}
-    failed = {index: need.reason for index, need in needs.items() if need.reason}
-    for index in sources.chosen - failed.keys():
+    stacks, failed = sources.pair.stacks, dict[int, str]()
+    stored = {index: sources.stored_for(stacks[index].value) for index in sorted(sources.chosen)}
+    for index, needed in stored.items():
         value = stacks[index].value
-        if value in needs[index].stored:
-            is_carried = value in loop.arguments
+        if value in needed:
+            is_carried = value in sources.loop.arguments
             failed[index] = _IS_CARRIED if is_carried else why_not_again(value.owner)
-    if failed:
-        return failed
-    return _not_paying(sources, needs)
+        elif reason := sources.why_not(value):
+            failed[index] = reason
+    return failed or _not_paying(sources, stored)
 
 
-def _not_paying(sources: Sources, needs: Mapping[int, Need]) -> dict[int, str]:
+def _not_paying(sources: Sources, stored: Mapping[int, frozenset[ir.Value]]) -> dict[int, str]:
     """Stacks that free no more bytes than the values take that are stored for them only."""
-    for group in _sharing(needs):
-        gain = _gain(sources, [needs[index] for index in group], group)
-        without = {
-            index: _gain(sources, [needs[other] for other in group - {index}], group - {index})
-            for index in group
-        }
-        worst = max(sorted(without), key=without.__getitem__)
-        if len(group) > 1 and without[worst] > gain:
-            return {worst: "the values to store for it alone take more bytes than it frees"}
-        if gain <= 0:
-            freed = _freed(sources, group)
-            reason = f"the values to store instead take {freed - gain} bytes, and it frees {freed}"
-            return dict.fromkeys(group, reason)
-    return {}
+    trips, stacks = sources.loop.trips, sources.pair.stacks
+    failed: dict[int, str] = {}
+    for group in _sharing(stored):
+        uses = Counter(value for index in group for value in stored[index])
+        cost = {value: trips * bytes_of(value.type) for value in uses}
+        freed = {index: bytes_of(stacks[index].result.type) for index in group}
+        dear = [
+            index
+            for index in sorted(group)
+            if sum(cost[value] for value in stored[index] if uses[value] == 1) >= freed[index]
+        ]
+        total, taken = sum(freed.values()), sum(cost.values())
+        if dear and len(group) > 1:
+            reason = "the values to store for it alone take as many bytes as it frees"
+            failed |= dict.fromkeys(dear, reason)
+        elif taken >= total:
+            reason = f"the values to store instead take {taken} bytes, and it frees {total}"
+            failed |= dict.fromkeys(group, reason)
+    return failed
 
 
-def _freed(sources: Sources, stacks: Iterable[int]) -> int:
-    return sum(bytes_of(sources.pair.stacks[index].result.type) for index in stacks)
+def _gain(sources: Sources) -> int:
+    """The bytes of the chosen stacks, less those of the values to store instead."""
+    stacks, added = sources.pair.stacks, sources.of_all().stored
+    freed = sum(bytes_of(stacks[index].result.type) for index in sources.chosen)
+    return freed - sources.loop.trips * sum(bytes_of(value.type) for value in added)
 
 
-def _gain(sources: Sources, needs: Iterable[Need], stacks: Iterable[int]) -> int:
-    """The bytes of stacks that are dropped, less those of the values to store instead."""
-    added = {value for need in needs for value in need.stored}
-    cost = sources.loop.trips * sum(bytes_of(value.type) for value in added)
-    return _freed(sources, stacks) - cost
-
-
-def _sharing(needs: Mapping[int, Need]) -> list[set[int]]:
+def _sharing(stored: Mapping[int, frozenset[ir.Value]]) -> list[set[int]]:
     """Groups of stacks; those of different groups need no stored value in common."""
     groups: list[tuple[set[int], set[ir.Value]]] = []
-    for index, need in needs.items():
-        mine, stored = {index}, set(need.stored)
+    for index, needed in stored.items():
+        mine, values = {index}, set(needed)
         others = []
-        for members, values in groups:
-            if values & stored:
+        for members, theirs in groups:
+            if theirs & values:
                 mine |= members
-                stored |= values
+                values |= theirs
             else:
-                others.append((members, values))
-        groups = [*others, (mine, stored)]
+                others.append((members, theirs))
+        groups = [*others, (mine, values)]
     return [members for members, _ in groups]
 
 
