@@ -2,12 +2,22 @@
 
 An iteration of the backward loop computes a stored value again from what the forward loop had in
 the same iteration: rows of its inputs, values from outside of it, stacks that are kept, and the
-carried values at the start of the iteration, of which the forward loop then stores a stack.
+carried values at the start of the iteration, of which the forward loop then stores a stack. So it
+does with the results of ops that must not run again, such as collectives.
+
+Temporaries and the time of one gradient on CPU, with jax 0.10.2, for all stacked values:
+
+| program | plain | `jax.checkpoint` of the step | recomputed |
+|---|---|---|---|
+| 12 layers of a transformer | 70.8 MB, 96 ms | 7.8 MB, 61 ms | 7.8 MB, 63 ms |
+| LSTM, 4096 steps | 234.9 MB, 364 ms | 67.1 MB, 187 ms | 50.5 MB, 182 ms |
+| 64 particles, 2000 steps | 295.1 MB, 556 ms | 1.6 MB, 440 ms | 1.6 MB, 426 ms |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
@@ -20,8 +30,8 @@ from jxc.ir.values import element_type, is_used, shape_of, users
 from ..loops.counted import Index
 from .carried import add_stacks, drop_unused
 from .copies import affine, copy_with, read_row, used_by
-from .pairs import LoopPair, Stack, StackedValue, prepare, stacked_values
-from .sources import Need, Sources, why_not_again
+from .pairs import LoopPair, StackedValue, WrittenStack, prepare, stacked_values
+from .sources import Sources, why_not_again
 
 __all__ = [
     "Declined",
@@ -45,13 +55,16 @@ class Declined:
     reason: str
 
 
-def recompute(chosen: Sequence[StackedValue]) -> list[Declined]:
+def recompute(chosen: Sequence[StackedValue], *, from_results: bool = True) -> list[Declined]:
     """Compute values again in the backward loop instead of storing them. Contract: exact.
 
     Both loops are replaced: no `StackedValue` of either is valid afterwards.
 
     Args:
         chosen: stacked values of one pair of loops.
+        from_results: whether to read a carried value from what the iteration before wrote to a
+            result, instead of storing it a second time. XLA for TPUs of jaxlib 0.10.2 takes twice
+            the memory for such a result of an LSTM. On CPU and GPU it takes a quarter less.
 
     Returns:
         The values that stay stored, each with the reason.
@@ -59,30 +72,30 @@ def recompute(chosen: Sequence[StackedValue]) -> list[Declined]:
     if not chosen:
         return []
     pair = _pair_of(chosen)
-    sources, declined = _decide(pair, chosen)
+    sources, declined = _decide(pair, chosen, from_results)
     if sources.chosen:
         _Rewrite(sources).run()
     return declined
 
 
-def recomputed_ops(chosen: Sequence[StackedValue]) -> list[ir.OpView]:
+def recomputed_ops(chosen: Sequence[StackedValue], *, from_results: bool = True) -> list[ir.OpView]:
     """The ops of the forward loop that each iteration of the backward loop would run again.
 
     They are in the order of the forward loop. Values that `recompute` declines need none.
     """
     if not chosen:
         return []
-    sources, _ = _decide(_pair_of(chosen), chosen)
+    sources, _ = _decide(_pair_of(chosen), chosen, from_results)
     need = sources.of_all()
     return [sources.loop.ops[number] for number in sorted(need.ops)]
 
 
-def freed_bytes(chosen: Sequence[StackedValue]) -> int:
+def freed_bytes(chosen: Sequence[StackedValue], *, from_results: bool = True) -> int:
     """The bytes by which `recompute` lets the size of all stacks of a pair of loops fall."""
     if not chosen:
         return 0
-    sources, _ = _decide(_pair_of(chosen), chosen)
-    return _gain(sources, [sources.of_all()], sources.chosen)
+    sources, _ = _decide(_pair_of(chosen), chosen, from_results)
+    return _gain(sources)
 
 
 def _pair_of(chosen: Sequence[StackedValue]) -> LoopPair:
@@ -98,12 +111,14 @@ def _pair_of(chosen: Sequence[StackedValue]) -> LoopPair:
 # The decision
 
 
-def _decide(pair: LoopPair, chosen: Sequence[StackedValue]) -> tuple[Sources, list[Declined]]:
+def _decide(
+    pair: LoopPair, chosen: Sequence[StackedValue], from_results: bool
+) -> tuple[Sources, list[Declined]]:
     """What is recomputed, so that the bytes of all stacks fall, and what is not."""
     reasons: dict[int, str] = {}
     while True:
         left = [each.index for each in chosen if each.index not in reasons]
-        sources = Sources(pair, left)
+        sources = Sources(pair, left, from_results=from_results)
         found = _declined(sources)
         if not found:
             break
@@ -115,61 +130,61 @@ def _decide(pair: LoopPair, chosen: Sequence[StackedValue]) -> tuple[Sources, li
 
 def _declined(sources: Sources) -> dict[int, str]:
     """The chosen stacks that must stay, by number, each with the reason."""
-    stacks, loop = sources.pair.stacks, sources.loop
-    needs = {index: sources.of([stacks[index].value]) for index in sorted(sources.chosen)}
-    failed = {index: need.reason for index, need in needs.items() if need.reason}
-    for index in sources.chosen - failed.keys():
+    stacks, failed = sources.pair.stacks, dict[int, str]()
+    stored = {index: sources.stored_for(stacks[index].value) for index in sorted(sources.chosen)}
+    for index, needed in stored.items():
         value = stacks[index].value
-        if value in needs[index].stored:
-            is_carried = value in loop.arguments
+        if value in needed:
+            is_carried = value in sources.loop.arguments
             failed[index] = _IS_CARRIED if is_carried else why_not_again(value.owner)
-    if failed:
-        return failed
-    return _not_paying(sources, needs)
+        elif reason := sources.why_not(value):
+            failed[index] = reason
+    return failed or _not_paying(sources, stored)
 
 
-def _not_paying(sources: Sources, needs: Mapping[int, Need]) -> dict[int, str]:
+def _not_paying(sources: Sources, stored: Mapping[int, frozenset[ir.Value]]) -> dict[int, str]:
     """Stacks that free no more bytes than the values take that are stored for them only."""
-    for group in _sharing(needs):
-        gain = _gain(sources, [needs[index] for index in group], group)
-        without = {
-            index: _gain(sources, [needs[other] for other in group - {index}], group - {index})
-            for index in group
-        }
-        worst = max(sorted(without), key=without.__getitem__)
-        if len(group) > 1 and without[worst] > gain:
-            return {worst: "the values to store for it alone take more bytes than it frees"}
-        if gain <= 0:
-            freed = _freed(sources, group)
-            reason = f"the values to store instead take {freed - gain} bytes, and it frees {freed}"
-            return dict.fromkeys(group, reason)
-    return {}
+    trips, stacks = sources.loop.trips, sources.pair.stacks
+    failed: dict[int, str] = {}
+    for group in _sharing(stored):
+        uses = Counter(value for index in group for value in stored[index])
+        cost = {value: trips * bytes_of(value.type) for value in uses}
+        freed = {index: bytes_of(stacks[index].result.type) for index in group}
+        dear = [
+            index
+            for index in sorted(group)
+            if sum(cost[value] for value in stored[index] if uses[value] == 1) >= freed[index]
+        ]
+        total, taken = sum(freed.values()), sum(cost.values())
+        if dear and len(group) > 1:
+            reason = "the values to store for it alone take as many bytes as it frees"
+            failed |= dict.fromkeys(dear, reason)
+        elif taken >= total:
+            reason = f"the values to store instead take {taken} bytes, and it frees {total}"
+            failed |= dict.fromkeys(group, reason)
+    return failed
 
 
-def _freed(sources: Sources, stacks: Iterable[int]) -> int:
-    return sum(bytes_of(sources.pair.stacks[index].result.type) for index in stacks)
+def _gain(sources: Sources) -> int:
+    """The bytes of the chosen stacks, less those of the values to store instead."""
+    stacks, added = sources.pair.stacks, sources.of_all().stored
+    freed = sum(bytes_of(stacks[index].result.type) for index in sources.chosen)
+    return freed - sources.loop.trips * sum(bytes_of(value.type) for value in added)
 
 
-def _gain(sources: Sources, needs: Iterable[Need], stacks: Iterable[int]) -> int:
-    """The bytes of stacks that are dropped, less those of the values to store instead."""
-    added = {value for need in needs for value in need.stored}
-    cost = sources.loop.trips * sum(bytes_of(value.type) for value in added)
-    return _freed(sources, stacks) - cost
-
-
-def _sharing(needs: Mapping[int, Need]) -> list[set[int]]:
+def _sharing(stored: Mapping[int, frozenset[ir.Value]]) -> list[set[int]]:
     """Groups of stacks; those of different groups need no stored value in common."""
     groups: list[tuple[set[int], set[ir.Value]]] = []
-    for index, need in needs.items():
-        mine, stored = {index}, set(need.stored)
+    for index, needed in stored.items():
+        mine, values = {index}, set(needed)
         others = []
-        for members, values in groups:
-            if values & stored:
+        for members, theirs in groups:
+            if theirs & values:
                 mine |= members
-                stored |= values
+                values |= theirs
             else:
-                others.append((members, values))
-        groups = [*others, (mine, stored)]
+                others.append((members, theirs))
+        groups = [*others, (mine, values)]
     return [members for members, _ in groups]
 
 
@@ -248,14 +263,14 @@ class _Rewrite:
             return build.reshape(read_row(stacked, 0, self._row), shape_of(value))
         return self._number(self._sources.counters[value], value)
 
-    def _kept(self, stack: Stack, like: ir.Value, distance: int = 0) -> ir.Value:
+    def _kept(self, stack: WrittenStack, like: ir.Value, distance: int = 0) -> ir.Value:
         """What a kept stack has for an iteration `distance` later; clamped to a row of it."""
         index = stack.row.index
         later = Index(index.first + distance * index.step, index.step)
         row = read_row(self._results[stack.index], stack.row.dim, self._number(later, self._row))
         return build.reshape(row, shape_of(like))
 
-    def _before(self, stack: Stack, argument: ir.Value) -> ir.Value:
+    def _before(self, stack: WrittenStack, argument: ir.Value) -> ir.Value:
         """A carried value at the start: the first one, or the one before in a kept stack."""
         iteration = self._number(Index(0, 1), self._row)
         is_first = build.compare("EQ", iteration, build.scalar(0, element_type(iteration)))

@@ -44,7 +44,7 @@ class StackedValue:
 
 
 @dataclass(frozen=True)
-class Stack:
+class WrittenStack:
     """A result of a loop of which each iteration writes one row.
 
     Attributes:
@@ -94,7 +94,7 @@ class LoopPair:
         return next((each for each in pairs if each.backward.op == value.backward), None)
 
     @cached_property
-    def stacks(self) -> dict[int, Stack]:
+    def stacks(self) -> dict[int, WrittenStack]:
         """All results of the forward loop that are stacks, by number."""
         return {each.index: each for each in _stacks(self.forward)}
 
@@ -218,7 +218,7 @@ def _is_one_mapping(pair: LoopPair) -> bool:
     return len(pairings) == 1
 
 
-def _stacks(loop: CountedLoop) -> Iterator[Stack]:
+def _stacks(loop: CountedLoop) -> Iterator[WrittenStack]:
     for index, result in enumerate(loop.op.results):
         if loop.is_tested(index) or not is_used(result) or not has_placeholder(result):
             continue
@@ -226,7 +226,7 @@ def _stacks(loop: CountedLoop) -> Iterator[Stack]:
             continue
         row, update = found
         if shape_of(result)[row.dim] == loop.trips:
-            yield Stack(index, result, row, update, _without_extent(update))
+            yield WrittenStack(index, result, row, update, _without_extent(update))
 
 
 def _without_extent(update: ir.Value) -> ir.Value:
@@ -253,7 +253,7 @@ def _only_reader(result: ir.Value) -> hlo.WhileOp | None:
     return found
 
 
-def _reads(loop: CountedLoop, stack: Stack) -> list[hlo.DynamicSliceOp] | None:
+def _reads(loop: CountedLoop, stack: WrittenStack) -> list[hlo.DynamicSliceOp] | None:
     """The reads of a stack in the body of `loop`, all of the same row; None if others use it."""
     reads: list[hlo.DynamicSliceOp] = []
     for use in stack.result.uses:

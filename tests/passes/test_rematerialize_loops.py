@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 import jxc
 from jxc.check import compare_modules
+from jxc.ir import walk
 from jxc.passes.rematerialize.loops import (
     freed_bytes,
     prepare,
@@ -29,7 +30,7 @@ def stored_bytes(module):
     return sum(value.bytes for value in stacked_values(module))
 
 
-def recompute_all(function, *args):
+def recompute_all(function, *args, **options):
     """Recompute in each pair of loops; how many values were recomputed, and why others were not."""
     reasons, counts = [], []
 
@@ -40,10 +41,10 @@ def recompute_all(function, *args):
         before, number = stored_bytes(module), 0
         while number < len(pairs := loop_pairs(module)):
             chosen = pairs[number].stacked
-            again = recomputed_ops(chosen)
+            again = recomputed_ops(chosen, **options)
             has_loops = any(isinstance(each, hlo.WhileOp) for each in again)
-            stored, freed = stored_bytes(module), freed_bytes(chosen)
-            declined = recompute(chosen)
+            stored, freed = stored_bytes(module), freed_bytes(chosen, **options)
+            declined = recompute(chosen, **options)
             assert has_loops or stored_bytes(module) == stored - freed
             counts.append(len(chosen) - len(declined))
             reasons.extend(each.reason for each in declined)
@@ -123,6 +124,8 @@ def test_recompute_reads_the_carry_from_the_results(reverse):
     count, reasons = recompute_all(gradient(function), *arrays(*WS))
     assert count > 1
     assert not reasons
+    _, reasons = recompute_all(gradient(function), *arrays(*WS), from_results=False)
+    assert reasons == ["it is a carried value at the start of an iteration"]
 
 
 def test_recompute_keeps_random_bits():
@@ -218,25 +221,50 @@ def test_recompute_in_simulations():
     assert count > 0
 
 
-def test_recompute_declines_callbacks():
+def test_recompute_stores_what_a_callback_returns():
     def function(x, ws):
         def step(c, w):
             kind = jax.ShapeDtypeStruct(c.shape, c.dtype)
             scale = jax.pure_callback(np.sin, kind, lax.stop_gradient(c))
-            return jnp.tanh(c @ w) * scale, None
+            hidden = jnp.sin(scale * jnp.tanh(c @ w)) * scale
+            return hidden * hidden, None
 
         return lax.scan(step, x, ws)[0]
 
-    found = []
+    found, calls = [], []
 
     @jxc.module_pass
     def reasons_of(module) -> None:
         """Collect the reasons."""
         prepare(module)
-        found.extend(each.reason for each in recompute(stacked_values(module)))
+        chosen = stacked_values(module)
+        found.append((len(chosen), [each.reason for each in recompute(chosen)]))
+        calls.extend(op for op in walk(module) if isinstance(op, hlo.CustomCallOp))
 
     jxc.lower(gradient(function), *arrays(*WS)).opt([reasons_of])
-    assert "it is computed by a callback to Python" in found
+    [(count, reasons)] = found
+    assert count > len(reasons)
+    assert set(reasons) <= {
+        "it is a carried value at the start of an iteration",
+        "it is computed by a callback to Python",
+    }
+    assert len(calls) == 1
+
+
+def test_recompute_in_two_loops_of_one_direction():
+    def function(x, ws):
+        def first(c, w):
+            c = jnp.tanh(c @ w)
+            return c, (jnp.sin(c) * c, jnp.cos(c) - c)
+
+        def second(c, each):
+            a, b = each
+            return jnp.tanh(c * a + b), None
+
+        return lax.scan(second, x, lax.scan(first, x, ws)[1])[0]
+
+    count, reasons = recompute_all(function, *arrays(*WS))
+    assert (count, reasons) == (2, [])
 
 
 def test_recompute_declines_what_saves_no_bytes():

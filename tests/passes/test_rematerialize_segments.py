@@ -79,6 +79,61 @@ def test_in_segments_of_simulations():
     assert split(gradient(function), *arrays((4,)), segments=4) == [""]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "complex64"])
+def test_in_segments_of_other_types(dtype):
+    """Through XLA: the interpreter does not run all of these."""
+
+    @jxc.module_pass
+    def split_the_pair(module) -> None:
+        """Split the pair of loops."""
+        prepare(module)
+        [pair] = loop_pairs(module)
+        assert in_segments(pair, 3) == ""
+
+    with jax.enable_x64(dtype == "float64"):
+        args = [each.astype(dtype) for each in arrays((3, 4), (11, 4, 4))]
+
+        def function(x, ws):
+            return jax.grad(lambda x, ws: jnp.abs(layers(x, ws)).sum(), (0, 1))(x, ws)
+
+        found = jxc.jit(function, pipeline=[split_the_pair], strict=True)(*args)
+        for got, want in zip(found, jax.jit(function)(*args), strict=True):
+            tolerance = {"float64": 1e-13, "complex64": 1e-5}.get(dtype, 0.05)
+            kind = "complex128" if dtype == "complex64" else "float64"
+            got, want = np.asarray(got).astype(kind), np.asarray(want).astype(kind)
+            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+def test_in_segments_declines_loops_of_one_direction():
+    def function(x, ws):
+        ys = lax.scan(layer, x, ws)[1]
+        return lax.scan(lambda c, y: (jnp.tanh(c * y), None), x, ys)[0]
+
+    reasons = split(function, *arrays((3, 4), (9, 4, 4)), segments=3)
+    assert reasons == ["the second loop does not read first what the first loop wrote last"]
+
+
+def test_in_segments_declines_callbacks():
+    def function(x, ws):
+        def step(c, w):
+            kind = jax.ShapeDtypeStruct(c.shape, c.dtype)
+            scale = jax.pure_callback(np.sin, kind, lax.stop_gradient(c))
+            return jnp.sin(jnp.tanh(c @ w)) * scale, None
+
+        return lax.scan(step, x, ws)[0]
+
+    found = []
+
+    @jxc.module_pass
+    def reasons_of(module) -> None:
+        """Collect the reasons."""
+        prepare(module)
+        found.extend(in_segments(pair, 3) for pair in loop_pairs(module))
+
+    jxc.lower(gradient(function), *arrays((3, 4), (9, 4, 4))).opt([reasons_of])
+    assert found == ["it is computed by a callback to Python"]
+
+
 def test_in_segments_declines_small_savings():
     def function(x):
         return lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length=4)[0]
