@@ -63,7 +63,7 @@ def in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> str:
 
 def why_not_in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> str:
     """Why `in_segments` would leave the loops as they are; empty if it would rewrite them."""
-    return Plan(pair, segments, levels).why_not()
+    return SegmentPlan(pair, segments, levels).why_not()
 
 
 def bytes_in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> tuple[int, int]:

@@ -80,7 +80,9 @@ class Timeline:
         found = kernels_of(ops, self._results, kind=device.kind)
         found.sort(key=lambda kernel: order[kernel.root.op])
         steps = [_step(kernel, model, device, rates) for kernel in found]
-        self.steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
+        steps = [step for step in steps if not _is_update(step)]
+        steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
+        self.steps = _without_initial_values(steps, self._results)
         self.made = {v: i for i, step in enumerate(self.steps) for v in step.results}
         self.last = last_reads(self.steps, self._results)
 
@@ -174,6 +176,28 @@ def size_of(value: ir.Value) -> int:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 0
     return int(bytes_of(kind))
+
+
+def _without_initial_values(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Step]:
+    """The kernels without those that fill the stacks of loops, which write into the loops' memory.
+
+    JAX gives several stacks the same array of zeros; XLA copies it for each.
+    """
+    read = {value for step in steps if not _is_loop(step) for value in step.reads}
+    read.update(results)
+    return [step for step in steps if step.reads or not read.isdisjoint(step.results)]
+
+
+def _is_update(step: Step) -> bool:
+    """Whether it writes into an array that a loop carries: in place, so that it stores nothing."""
+    is_update = step.op.operation.name == "stablehlo.dynamic_update_slice"
+    if not is_update or not isinstance(step.op.operands[0].owner, ir.Block):
+        return False
+    return step.op.operands[0].owner.owner.operation.name != "func.func"
+
+
+def _is_loop(step: Step) -> bool:
+    return step.op.operation.name == "stablehlo.while"
 
 
 def _fused_again(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Step]:
