@@ -5,13 +5,14 @@ the same iteration: rows of its inputs, values from outside of it, stacks that a
 carried values at the start of the iteration, of which the forward loop then stores a stack. So it
 does with the results of ops that must not run again, such as collectives.
 
-Temporaries and the time of one gradient on CPU, with jax 0.10.2, for all stacked values:
+Temporaries and the least time of one gradient on a shared CPU of 2 cores, with jax 0.10.2, for all
+stacked values; the programs of a row ran in turn:
 
 | program | plain | `jax.checkpoint` of the step | recomputed |
 |---|---|---|---|
-| 12 layers of a transformer | 70.8 MB, 96 ms | 7.8 MB, 61 ms | 7.8 MB, 63 ms |
-| LSTM, 4096 steps | 234.9 MB, 364 ms | 67.1 MB, 187 ms | 50.5 MB, 182 ms |
-| 64 particles, 2000 steps | 295.1 MB, 556 ms | 1.6 MB, 440 ms | 1.6 MB, 426 ms |
+| 12 layers of a transformer | 70.8 MB, 97 ms | 7.8 MB, 56 ms | 7.8 MB, 55 ms |
+| LSTM, 4096 steps | 234.9 MB, 287 ms | 67.1 MB, 260 ms | 50.5 MB, 216 ms |
+| 64 particles, 2000 steps | 295.1 MB, 522 ms | 1.6 MB, 428 ms | 1.6 MB, 400 ms |
 """
 
 from __future__ import annotations

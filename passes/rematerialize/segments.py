@@ -6,12 +6,14 @@ of the length of a segment. With several levels, a segment is itself split into 
 iterations, the carried values of `levels * n ** (1 / (levels + 1))` are kept at a time, and each
 iteration runs `levels` times more.
 
-Temporaries and the time of one gradient on CPU, with jax 0.10.2:
+Temporaries and the least time of one gradient on a shared CPU of 2 cores, with jax 0.10.2; the
+programs of a row ran in turn, and have 64 (LSTM) and 40 segments. On 2 levels they have 16 and as
+many as take the fewest bytes:
 
-| program | plain | `jax.checkpoint` of 40 or 64 segments | so many segments | 2 levels |
+| program | plain | `jax.checkpoint` of segments | in segments | on 2 levels |
 |---|---|---|---|---|
-| LSTM, 4096 steps | 234.9 MB | 34.1 MB, 184 ms | 34.1 MB, 185 ms | 33.7 MB, 254 ms |
-| 64 particles, 2000 steps | 295.1 MB, 713 ms | 7.6 MB, 674 ms | 7.6 MB, 515 ms | 0.4 MB, 603 ms |
+| LSTM, 4096 steps | 234.9 MB, 287 ms | 34.1 MB, 186 ms | 34.1 MB, 183 ms | 33.7 MB, 223 ms |
+| 64 particles, 2000 steps | 295.1 MB, 522 ms | 7.6 MB, 466 ms | 7.6 MB, 344 ms | 0.4 MB, 404 ms |
 
 Of the LSTM, the results and their cotangents take 33.5 MB.
 """
