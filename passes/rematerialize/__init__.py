@@ -55,7 +55,7 @@ def rematerialize(
     if main is None:
         return
     prepare(module)
-    used = compute_again_in_loops(module, selectors)
+    used = compute_again_in_loops(module, selectors, context.target)
     block = main.regions[0].blocks[0]
     timeline = Timeline(block, context.device, context.rates)
     chosen = []

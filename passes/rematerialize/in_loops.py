@@ -15,20 +15,34 @@ from .segments import in_segments
 from .selectors import Selector
 
 
-def compute_again_in_loops(module: ir.Operation, selectors: Sequence[Selector]) -> set[Selector]:
+def compute_again_in_loops(
+    module: ir.Operation, selectors: Sequence[Selector], kind: str
+) -> set[Selector]:
     """Compute values of forward loops again in their backward loops; the selectors that matched.
 
     Args:
         module: after `prepare`.
         selectors: of values in the bodies of loops, and of loops to run in segments.
+        kind: of the device: "cpu", "gpu" or "tpu".
     """
     used: set[Selector] = set()
-    _recompute(module, [each for each in selectors if not each.segments], used)
+    of_values = [each for each in selectors if not each.segments]
+    _recompute(module, of_values, used, from_results=reads_results(kind))
     _split(module, [each for each in selectors if each.segments], used)
     return used
 
 
-def _recompute(module: ir.Operation, selectors: Sequence[Selector], used: set[Selector]) -> None:
+def reads_results(kind: str) -> bool:
+    """Whether a carried value that is a result of the loop too is read from that.
+
+    The TPU compiler keeps another copy of the result then: an LSTM took 32 MiB instead of 16.
+    """
+    return kind != "tpu"
+
+
+def _recompute(
+    module: ir.Operation, selectors: Sequence[Selector], used: set[Selector], *, from_results: bool
+) -> None:
     declined: set[Label] = set()
     while True:
         chosen = _first_pair(module, selectors, declined)
@@ -39,7 +53,7 @@ def _recompute(module: ir.Operation, selectors: Sequence[Selector], used: set[Se
                 used.add(selector)
         values = list(chosen)
         labels = list(chosen.values())  # the values are gone afterwards
-        for each in recompute(values):
+        for each in recompute(values, from_results=from_results):
             label = labels[values.index(each.value)]
             declined.add(label)
             remark("rematerialize", "declined", module.location, f"{label}: {each.reason}")

@@ -193,11 +193,11 @@ def _is_update(step: Step) -> bool:
     is_update = step.op.operation.name == "stablehlo.dynamic_update_slice"
     if not is_update or not isinstance(step.op.operands[0].owner, ir.Block):
         return False
-    return step.op.operands[0].owner.owner.operation.name != "func.func"
+    return str(step.op.operands[0].owner.owner.operation.name) != "func.func"
 
 
 def _is_loop(step: Step) -> bool:
-    return step.op.operation.name == "stablehlo.while"
+    return str(step.op.operation.name) == "stablehlo.while"
 
 
 def _fused_again(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Step]:

@@ -16,6 +16,7 @@ from ...cost.device import Device
 from ...cost.prices import price_of_ops
 from ...cost.rates import Rates
 from ...ir.labels import Label, label_of
+from ...passes.rematerialize.in_loops import reads_results
 from ...passes.rematerialize.loops import freed_bytes, recomputed_ops
 from ...passes.rematerialize.pairs import LoopPair, StackedValue, loop_pairs
 from ...passes.rematerialize.segments import (
@@ -105,9 +106,11 @@ class _Chooser:
         chosen = [value for value, label in known.items() if label in labels]
         key = number, frozenset(known[value] for value in chosen)
         if key not in self._known:
-            ops = recomputed_ops(chosen)
+            from_results = reads_results(self.device.kind)
+            ops = recomputed_ops(chosen, from_results=from_results)
             seconds = self._seconds(number, ops, [each.value for each in chosen])
-            self._known[key] = freed_bytes(chosen), seconds, len(chosen)
+            freed = freed_bytes(chosen, from_results=from_results)
+            self._known[key] = freed, seconds, len(chosen)
         return self._known[key]
 
     def _seconds(self, number: int, ops: Sequence[ir.OpView], outputs: Sequence[ir.Value]) -> float:

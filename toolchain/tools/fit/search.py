@@ -23,6 +23,7 @@ from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
 from ...pipeline import PipelineLike, make_pipeline, run_pipeline
 from ...rewrite import PassContext
+from ...units import counted
 from .check import check_plan
 from .frontier import Choice, Frontier
 from .loops import loop_choices
@@ -251,8 +252,9 @@ class _Finder:
         assert self.frontier is not None
         choice = self.choices[index]
         count = len(self.frontier.members(choice.selectors)) + choice.loops.values
-        name = f"{count} values again"
-        self.tell(f"compiling with {count} values computed again")
+        values = counted(count, "value")
+        name = f"{values} again"
+        self.tell(f"compiling with {values} computed again")
         self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
 
     def _rewritten(self, choice: Choice) -> Lowered:
