@@ -154,15 +154,17 @@ class Analysis:
 
     def _hoist(self, values: Sequence[ir.Value]) -> bool:
         """Compute values before the loop if that takes no more memory than the batch."""
-        if not all(map(self._is_cheap, values)):
+        cones = [self._cheap_cone(value) for value in values]
+        if any(cone is None for cone in cones):
             return False
-        self._hoisted.update(values)
+        self._hoisted.update(*filter(None, cones))
         return True
 
-    def _is_cheap(self, value: ir.Value) -> bool:
+    def _cheap_cone(self, value: ir.Value) -> set[ir.Value] | None:
+        """A value and the values behind it that are not split; None if they are not cheap."""
         if value in self._hoisted:
-            return False
-        pending, seen = [value], set()
+            return None
+        pending, seen, found = [value], set(), {value}
         while pending:
             each = pending.pop()
             if each in seen or self.of(each) is Plain.BEFORE:
@@ -171,15 +173,19 @@ class Analysis:
             op = each.owner
             if isinstance(op, ir.Block):
                 if op != self.block:
-                    return False
+                    return None
                 continue
-            cheap = is_elementwise(op) or op.operation.name in _CHEAP
-            if op.operation.block != self.block or not cheap:
-                return False
-            if any(math.prod(shape_of(result)) > self._most for result in op.results):
-                return False
+            if not self._is_cheap(op):
+                return None
+            if not isinstance(self.of(each), Split):
+                found.update(op.results)
             pending += op.operands
-        return True
+        return found
+
+    def _is_cheap(self, op: ir.OpView) -> bool:
+        is_simple = is_elementwise(op) or op.operation.name in _CHEAP
+        sizes = [math.prod(shape_of(result)) for result in op.results]
+        return is_simple and op.operation.block == self.block and max(sizes) <= self._most
 
     # Ops of any block that read split or partial values
 
