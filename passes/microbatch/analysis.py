@@ -167,7 +167,8 @@ class Analysis:
         pending, seen, found = [value], set(), {value}
         while pending:
             each = pending.pop()
-            if each in seen or self.of(each) is Plain.BEFORE:
+            is_known = each != value and self.of(each) is Plain.BEFORE
+            if each in seen or is_known:
                 continue
             seen.add(each)
             op = each.owner
@@ -177,7 +178,7 @@ class Analysis:
                 continue
             if not self._is_cheap(op):
                 return None
-            if not isinstance(self.of(each), Split):
+            if each == value or not isinstance(self.of(each), Split):
                 found.update(op.results)
             pending += op.operands
         return found
