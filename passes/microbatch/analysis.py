@@ -14,10 +14,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.elementwise import is_elementwise
-from jxc.ir.module import has_regions, ops_of, terminator, walk
+from jxc.ir.module import has_regions, is_pure, ops_of, terminator, walk
 from jxc.ir.values import shape_of, users
 
-from .._shared.region import has_effects
 from .linear import plan_linear
 from .split import plan_split
 from .states import (
@@ -112,10 +111,10 @@ class Analysis:
         """Of partial values, only sums are computed in the loop: one accumulator for both terms."""
         results = list(op.results)
         is_sum = op.operation.name in ("stablehlo.add", "stablehlo.subtract")
-        if is_sum and states == [Partial("add")] * 2:
-            if all(len(users(value)) == 1 for value in op.operands):
-                self._plan(op, Plan(tuple(states), (Partial("add"),)))
-                return
+        is_sum = is_sum and states == [Partial("add")] * 2
+        if is_sum and all(len(users(value)) == 1 for value in op.operands):
+            self._plan(op, Plan(tuple(states), (Partial("add"),)))
+            return
         if all(map(is_whole, states)) and not _is_impure(op):
             self._plan(op, Plan((SAME,) * len(op.operands), (SAME,) * len(results)))
             return
@@ -136,6 +135,8 @@ class Analysis:
             if is_late and not has_regions(op) and is_elementwise(op):
                 self._after(op, mixed=op)
                 return
+            if first := next((self._mixed[v] for v in reads if v in self._mixed), None):
+                error.op, error.reason = first, _LATE
             raise
 
     def _after(self, op: ir.OpView, mixed: ir.OpView | None = None) -> None:
@@ -195,7 +196,7 @@ class Analysis:
         if late:
             raise Refused(_LATE, late)
         if isinstance(op, hlo.WhileOp):
-            return self._while(op, states)
+            return self.plan_while(op, states)
         if isinstance(op, hlo.CaseOp | hlo.IfOp):
             return self._case(op, states)
         if op.operation.name in _IDENTITIES:
@@ -232,17 +233,14 @@ class Analysis:
 
     def _visit_nested(self, op: ir.OpView) -> None:
         states = [self.of(value) for value in reads_of(op)]
+        if _is_impure(op):
+            raise Refused(f"{op.operation.name} may have effects, in a loop that has the batch")
         if all(map(is_whole, states)):
             if len(op.results):
                 self.plans.pop(op.results[0], None)
             self._set(list(op.results), [SAME] * len(op.results))
             return
-        if not len(op.results):
-            raise Refused(f"{op.operation.name} may have effects")
         self._plan(op, self._transfer(op, [self.of(value) for value in op.operands]))
-
-    def _while(self, op: hlo.WhileOp, states: Sequence[State]) -> Plan:
-        return self.plan_while(op, states)
 
     def plan_while(self, op: hlo.WhileOp, states: Sequence[State]) -> Plan:
         """The plan for a loop of the program whose initial values have these states."""
@@ -268,7 +266,6 @@ class Analysis:
             raise Refused("a condition depends on the batch", list(op.operands))
         blocks = [region.blocks[0] for region in op.regions]
         ends = [self.run_block(block, []) for block in blocks]
-        joined = [SAME if is_whole(state) else state for state in ends[0]]
         joined = [
             next((s for s in each if not is_whole(s)), SAME) for each in zip(*ends, strict=True)
         ]
@@ -293,9 +290,10 @@ def _join(carry: State, end: State, value: ir.Value) -> State:
 def _check_join(state: State, end: State, value: ir.Value) -> None:
     if state == end or (isinstance(state, Split) and is_whole(end)) or state is SAME:
         return
-    if isinstance(state, Partial) and is_whole(end):
-        if (end is Plain.ZERO and state.combine == "add") or is_neutral(state.combine, value):
-            return
+    is_zero = isinstance(state, Partial) and state.combine == "add" and end is Plain.ZERO
+    is_start = isinstance(state, Partial) and is_whole(end) and is_neutral(state.combine, value)
+    if is_zero or is_start:
+        return
     raise Refused("the batch is in another dimension in the next iteration, or in another branch")
 
 
@@ -319,7 +317,10 @@ def reads_of(op: ir.OpView) -> list[ir.Value]:
 
 
 def _is_impure(op: ir.OpView) -> bool:
-    if op.operation.name in _IDENTITIES:
-        return False
-    custom = any(each.operation.name == "stablehlo.custom_call" for each in (op, *walk(op)))
-    return custom or has_effects(op)
+    """Whether an op may have effects, or is a call; ops in its regions count."""
+    return any(
+        each.operation.name == "stablehlo.custom_call"
+        or (each.operation.name not in _IDENTITIES and not is_pure(each))
+        for each in (op, *walk(op))
+        if each.operation.name != "stablehlo.return"
+    )

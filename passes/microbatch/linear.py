@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-
 from .._shared.reduce_body import combiner_of
 from .products import combiner_in
 from .split import plan_split
@@ -56,7 +55,7 @@ def _summands(name: str, combine: str, op: ir.OpView) -> int | None:
         return 2
     if name == "negate" and combine == "add":
         return 1
-    if name == "reduce" and combiner_of(op) == combine:  # type: ignore[arg-type]
+    if name == "reduce" and combiner_of(op) == combine:
         return 1
     return None
 
@@ -90,5 +89,3 @@ def _scatter(op: hlo.ScatterOp, states: Sequence[State], parts: int) -> Plan | N
     if plan.results != (states[0],):
         return None
     return Plan((states[0], *plan.operands[1:]), plan.results)
-
-

@@ -87,16 +87,12 @@ def _body(
     return body
 
 
-def _combined(
-    analysis: Analysis, emitter: Emitter, value: ir.Value, before: ir.Value
-) -> ir.Value:
+def _combined(analysis: Analysis, emitter: Emitter, value: ir.Value, before: ir.Value) -> ir.Value:
     """The accumulated value after an iteration."""
     state = analysis.of(value)
     now = emitter.get(value, state)
     if isinstance(state, Partial):
-        return build.elementwise_op(
-            state.combine, before, build.convert(now, element_type(before))
-        )
+        return build.elementwise_op(state.combine, before, build.convert(now, element_type(before)))
     if not isinstance(state, Split):
         return now
     first = emitter.first_row(shape_of(now)[state.dim])

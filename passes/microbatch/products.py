@@ -21,10 +21,10 @@ def _dot(op: hlo.DotGeneralOp, states: Sequence[State], parts: int) -> Plan:
         if not isinstance(state, Split):
             continue
         side, other, theirs = sides[at], sides[1 - at], states[1 - at]
-        for mine, yours, result in (
-            *((d, e, Split(i)) for i, (d, e) in enumerate(zip(side.batch, other.batch, strict=True))),
-            *((d, e, Partial("add")) for d, e in zip(side.summed, other.summed, strict=True)),
-        ):
+        both = enumerate(zip(side.batch, other.batch, strict=True))
+        pairs: list[tuple[int, int, State]] = [(d, e, Split(i)) for i, (d, e) in both]
+        pairs += [(d, e, Partial("add")) for d, e in zip(side.summed, other.summed, strict=True)]
+        for mine, yours, result in pairs:
             if state.dim == mine:
                 if isinstance(theirs, Split) and theirs.dim != yours:
                     raise Refused("it multiplies each example by each other example of the batch")
@@ -98,8 +98,8 @@ def _own_row(
 ) -> tuple[int, int]:
     """The dimension of the indices along which they count the rows, and their position."""
     position = list(index_map).index(dim) if dim in index_map else None
-    for index in rows:
-        if position is not None and shape_of(indices)[index] == size:
+    if position is not None:
+        for index in (each for each in rows if shape_of(indices)[each] == size):
             if has_row_numbers(indices, dims.index_vector_dim, position, index):
                 return index, position
     raise Refused("its indices may be those of other examples of the batch")
@@ -170,7 +170,7 @@ def _scattered_along(
             return Plan((whole, SAME, Split(window)), (whole,))
     batching = list(dims.input_batching_dims)
     if whole.dim in batching:
-        return list(dims.scatter_indices_batching_dims)[batching.index(whole.dim)]
+        return int(list(dims.scatter_indices_batching_dims)[batching.index(whole.dim)])
     for at in rows:
         return at
     raise Refused("it writes to some examples of the batch")
@@ -189,9 +189,9 @@ def _rows_of(
         return list(dims.input_batching_dims)[indexed.index(at)], None
     indices = op.operands[1]
     for position, dim in enumerate(dims.scattered_dims_to_operand_dims):
-        if dim in dims.inserted_window_dims and shape[dim] == shape_of(indices)[at]:
-            if has_row_numbers(indices, dims.index_vector_dim, position, at):
-                return dim, position
+        is_row = dim in dims.inserted_window_dims and shape[dim] == shape_of(indices)[at]
+        if is_row and has_row_numbers(indices, dims.index_vector_dim, position, at):
+            return dim, position
     return None
 
 
@@ -208,8 +208,8 @@ def combiner_in(op: hlo.ScatterOp) -> str | None:
 
 
 PRODUCTS: dict[str, Rule] = {
-    "dot_general": _dot,  # type: ignore[dict-item]
-    "convolution": _convolution,  # type: ignore[dict-item]
-    "gather": _gather,  # type: ignore[dict-item]
-    "scatter": _scatter,  # type: ignore[dict-item]
+    "dot_general": _dot,
+    "convolution": _convolution,
+    "gather": _gather,
+    "scatter": _scatter,
 }

@@ -87,15 +87,15 @@ def _evaluate(value: ir.Value, depth: int) -> np.ndarray | None:
     known: list[Any] = given
     match op:
         case hlo.BroadcastInDimOp(broadcast_dimensions=dims):
-            shape = [1] * len(shape_of(value))
+            sizes = [1] * len(shape_of(value))
             for size, dim in zip(known[0].shape, dims, strict=True):
-                shape[dim] = size
-            return np.broadcast_to(known[0].reshape(shape), shape_of(value))
+                sizes[dim] = size
+            return np.broadcast_to(known[0].reshape(sizes), shape_of(value))
         case hlo.ReshapeOp():
-            return known[0].reshape(shape_of(value))
+            return np.reshape(known[0], shape_of(value))
         case hlo.ConvertOp(operand=x) if is_integer(x) and is_integer(value):
-            return known[0].astype(dtype)
+            return np.asarray(known[0], dtype)
         case hlo.CompareOp():
             return _COMPARE[direction_of(op)](*known) if is_integer(op.lhs) else None
     apply = _NUMPY.get(op.operation.name.removeprefix("stablehlo."))
-    return None if apply is None or not is_integer(value) else apply(*known).astype(dtype)
+    return None if apply is None or not is_integer(value) else np.asarray(apply(*known), dtype)

@@ -12,7 +12,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import shape_of
 
-from .._shared.reduce_body import combiner_of
+from .._shared.reduce_body import combiner_of, is_idempotent
 from .states import SAME, Partial, Plan, Refused, Split, State, is_neutral, only
 
 Rule: TypeAlias = Callable[[ir.OpView, Sequence[State], int], Plan]
@@ -96,14 +96,15 @@ def _reduce(op: hlo.ReduceOp, states: Sequence[State], parts: int) -> Plan:
     if only(states[count:], Split):
         raise Refused("its initial value depends on the batch")
     dim, dims = the_dim(states), list(op.dimensions)
-    forms = (*[Split(dim)] * count, *[SAME] * count)
+    forms: tuple[State, ...] = (Split(dim),) * count + (SAME,) * count
     if dim not in dims:
         to = dim - sum(each < dim for each in dims)
         return Plan(forms, (Split(to),) * count)
     combine = combiner_of(op)
     if combine is None:
         raise Refused("it combines the examples of the batch by more than a sum or a maximum")
-    if not is_neutral(combine, op.operands[1]):
+    is_idempotent_start = is_idempotent(combine, op.operands[1])
+    if not is_idempotent_start and not is_neutral(combine, op.operands[1]):
         raise Refused("it combines the examples of the batch from a start that counts N times")
     return Plan(forms, (Partial(combine),))
 
@@ -114,14 +115,14 @@ def _is_trivial_window(op: ir.OpView, dim: int) -> bool:
         if given is not None and list(given)[dim] != plain:
             return False
     dilations = getattr(op, "window_dilations", None)
+    if dilations is not None and list(dilations)[dim] != 1:
+        return False
     padding = op.padding
-    edges = [0, 0]
-    if padding is not None:
-        edges = [padding.get_splat_value().value] * 2 if padding.is_splat else None
-        if edges is None:
-            flat = [int(x) for x in padding]
-            edges = flat[2 * dim : 2 * dim + 2]
-    return (dilations is None or list(dilations)[dim] == 1) and edges == [0, 0]
+    if padding is None:
+        return True
+    if padding.is_splat:
+        return bool(padding.get_splat_value().value == 0)
+    return [int(each) for each in padding][2 * dim : 2 * dim + 2] == [0, 0]
 
 
 def _reduce_window(op: hlo.ReduceWindowOp, states: Sequence[State], parts: int) -> Plan:
@@ -131,12 +132,11 @@ def _reduce_window(op: hlo.ReduceWindowOp, states: Sequence[State], parts: int) 
     dim = the_dim(states)
     if not _is_trivial_window(op, dim):
         raise Refused("its windows cover several examples of the batch")
-    return Plan((*[Split(dim)] * count, *[SAME] * count), (Split(dim),) * count)
+    forms: tuple[State, ...] = (Split(dim),) * count + (SAME,) * count
+    return Plan(forms, (Split(dim),) * count)
 
 
-def _select_and_scatter(
-    op: hlo.SelectAndScatterOp, states: Sequence[State], parts: int
-) -> Plan:
+def _select_and_scatter(op: hlo.SelectAndScatterOp, states: Sequence[State], parts: int) -> Plan:
     dim = the_dim(states[:2])
     if isinstance(states[2], Split) or not _is_trivial_window(op, dim):
         raise Refused("its windows cover several examples of the batch")
@@ -199,21 +199,21 @@ def _bitcast(op: ir.OpView, states: Sequence[State], parts: int) -> Plan:
 
 _RULES: dict[str, Rule] = {
     "reshape": _reshape,
-    "transpose": _transpose,  # type: ignore[dict-item]
-    "broadcast_in_dim": _broadcast,  # type: ignore[dict-item]
-    "slice": _slice,  # type: ignore[dict-item]
-    "pad": _pad,  # type: ignore[dict-item]
-    "concatenate": _concatenate,  # type: ignore[dict-item]
-    "reverse": _reverse,  # type: ignore[dict-item]
-    "reduce": _reduce,  # type: ignore[dict-item]
-    "reduce_window": _reduce_window,  # type: ignore[dict-item]
-    "select_and_scatter": _select_and_scatter,  # type: ignore[dict-item]
-    "sort": _sort,  # type: ignore[dict-item]
-    "dynamic_slice": _dynamic_slice,  # type: ignore[dict-item]
-    "dynamic_update_slice": _dynamic_update_slice,  # type: ignore[dict-item]
+    "transpose": _transpose,
+    "broadcast_in_dim": _broadcast,
+    "slice": _slice,
+    "pad": _pad,
+    "concatenate": _concatenate,
+    "reverse": _reverse,
+    "reduce": _reduce,
+    "reduce_window": _reduce_window,
+    "select_and_scatter": _select_and_scatter,
+    "sort": _sort,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice,
     "cholesky": _by_matrices,
     "triangular_solve": _by_matrices,
-    "fft": _fft,  # type: ignore[dict-item]
+    "fft": _fft,
     "top_k": _top_k,
     "bitcast_convert": _bitcast,
 }

@@ -7,15 +7,15 @@ of the operands and from values that are the same in all iterations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-import numpy as np
 from jaxlib.mlir import ir
 
-from jxc.ir.bounds import is_extreme
+from jxc.ir.bounds import is_extreme, type_bounds
 from jxc.ir.values import is_all_ones, splat_of
 
 
@@ -98,14 +98,12 @@ def is_neutral(combine: str, value: ir.Value) -> bool:
 
 def neutral(combine: str, element: ir.Type) -> float | int:
     """The number with which the accumulation of `Partial(combine)` starts."""
-    from jxc.ir.bounds import type_bounds
-
+    bounds = type_bounds(element)
     if combine in ("maximum", "minimum"):
-        low, high = type_bounds(element) or (-np.inf, np.inf)
+        low, high = bounds or (-math.inf, math.inf)
         return low if combine == "maximum" else high
     if combine == "and":
-        bounds = type_bounds(element)
-        return 1 if bounds == (0, 1) else (-1 if bounds and bounds.low else bounds.high)  # type: ignore[union-attr]
+        return -1 if bounds is not None and bounds.low else 1 if bounds is None else bounds.high
     return 1 if combine == "multiply" else 0
 
 

@@ -176,15 +176,18 @@ def transformer() -> Step:
     return _with_sgd(loss), (p, jax.random.randint(g, (B, T), 0, 11), jax.random.key(5))
 
 
+def _conv(x: jax.Array, w: jax.Array, groups: int = 1) -> jax.Array:
+    dims = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=dims, feature_group_count=groups
+    )
+
+
 def convnet() -> Step:
     def loss(p: Any, x: Any, y: Any) -> Any:
-        conv = lambda x, w, groups=1: jax.lax.conv_general_dilated(
-            x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
-            feature_group_count=groups,
-        )
-        h = jax.nn.relu(conv(x, p["k1"]))
+        h = jax.nn.relu(_conv(x, p["k1"]))
         h = jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-        h = jax.nn.relu(conv(h, p["k2"], 6))
+        h = jax.nn.relu(_conv(h, p["k2"], 6))
         h = jax.lax.reduce_window(h, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
         logits = h.reshape(B, -1) @ p["w"]
         return _cross_entropy(logits, y).mean()
