@@ -1,4 +1,4 @@
-"""Training steps that the tests of the pass microbatch run: `step(params, ...)` and its arguments."""
+"""Training steps for the tests of the pass microbatch: `step(params, ...)` and its arguments."""
 
 from __future__ import annotations
 

@@ -118,8 +118,7 @@ def test_microbatch_names_the_divisors() -> None:
 
 
 def test_microbatch_asks_for_names_where_sizes_differ() -> None:
-    loss = lambda w, x: (x @ w).mean()
-    lowered = jxc.lower(loss, jnp.ones((4, 4)), jnp.ones((8, 4)))
+    lowered = jxc.lower(lambda w, x: (x @ w).mean(), jnp.ones((4, 4)), jnp.ones((8, 4)))
     with pytest.raises(jxc.errors.JxcError, match=r"several sizes, 4 \(w\); 8 \(x\): name"):
         lowered.opt("microbatch{steps=4}")
     assert "while" in lowered.opt("microbatch{steps=4 arguments=x}").as_text()
@@ -137,7 +136,9 @@ def test_microbatch_prints_after_the_loop(capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_microbatch_keeps_donation() -> None:
-    step = lambda w, x: w - jax.grad(lambda w: ((x @ w) ** 2).mean())(w)
+    def step(w: jax.Array, x: jax.Array) -> Any:
+        return w - jax.grad(lambda w: ((x @ w) ** 2).mean())(w)
+
     f = jxc.jit(step, pipeline="microbatch{steps=2}", donate_argnums=0)
     w = jnp.eye(4) + 0
     found = f(w, jnp.ones((8, 4)))
