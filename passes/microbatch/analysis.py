@@ -156,7 +156,7 @@ class Analysis:
     def _hoist(self, values: Sequence[ir.Value]) -> bool:
         """Compute values before the loop if that takes no more memory than the batch."""
         cones = [self._cheap_cone(value) for value in values]
-        if any(cone is None for cone in cones):
+        if not cones or any(cone is None for cone in cones):
             return False
         self._hoisted.update(*filter(None, cones))
         return True
