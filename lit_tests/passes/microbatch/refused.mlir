@@ -4,7 +4,7 @@
 // RUN: not %jxc opt %s -p 'microbatch{steps=2 arguments=z}' 2>&1 | FileCheck %s --check-prefix=NAME
 
 // Each example is multiplied by each other example.
-// CHECK: refused.mlir:15:{{.*}}cannot split the batch at this dot_general: it multiplies each example by each other example of the batch
+// CHECK: :14: microbatch cannot split the batch at this dot_general: it multiplies each example by each other example of the batch
 // DIVISORS: steps=3 does not divide the batch of 8: expected one of 2, 4, 8
 // STEPS: steps=1: expected 2 or more iterations
 // NAME: there is no argument 'z'
