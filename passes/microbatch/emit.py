@@ -1,4 +1,10 @@
-"""Build the ops of an iteration: copies of the program's ops that work on parts of the batch."""
+"""Build the ops of an iteration: copies of the program's ops that work on parts of the batch.
+
+An emitter has what an iteration computed of each value, by the state in which it is read. The ops
+of a block are copied in order, by their plans. A part of a whole value is computed when it is first
+read: from parts of the operands of its op where `push` has a rule, else by a `dynamic_slice`. Loops
+and branches have an emitter of their own, which asks the outer one for values from outside.
+"""
 
 from __future__ import annotations
 

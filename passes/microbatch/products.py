@@ -1,4 +1,9 @@
-"""Rules for products, convolutions, gathers and scatters of which an operand is split."""
+"""Rules for products, convolutions, gathers and scatters of which an operand is split.
+
+A product that contracts the batch gives summands, and so does a scatter of the batch into
+zeros, which is the gradient of an embedding. A gather or scatter may read the rows of the batch
+only at its own row: along batching dimensions, or where its indices count the rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Rules for ops of which an operand is split: which operands and results are split alike."""
+"""Rules for ops of which an operand is split: which operands and results are split alike.
+
+A rule returns the plan of an op or raises `Refused` with the reason. It must hold that part i of
+each result depends on part i of the split operands, and on whole operands, only. A reduction over
+the batch gives summands instead.
+"""
 
 from __future__ import annotations
 
