@@ -15,8 +15,9 @@ from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
 from jxc.ir.locations import format_location, frames_of, inline_calls
-from jxc.ir.module import main_of
-from jxc.ir.propagation import argument_shardings
+from jxc.ir.module import main_of, module_of
+from jxc.ir.propagation import argument_shardings, split_of
+from jxc.ir.shardings import meshes_of
 from jxc.ir.values import shape_of
 from jxc.rewrite import module_pass, reassociates
 from jxc.rewrite.rule import Contract
@@ -72,7 +73,7 @@ def microbatch(
 
 def _check_sizes(main: ir.OpView, batch: list[int], dim: int, steps: int) -> None:
     values = main.regions[0].blocks[0].arguments
-    shardings = argument_shardings(main)
+    shardings, meshes = argument_shardings(main), meshes_of(module_of(main))
     for at in batch:
         size = shape_of(values[at])[dim]
         if size % steps:
@@ -82,7 +83,7 @@ def _check_sizes(main: ir.OpView, batch: list[int], dim: int, steps: int) -> Non
                 f"{', '.join(map(str, divisors[:16]))}"
             )
         sharding = shardings[at] if at < len(shardings) else None
-        if sharding is not None and len(sharding.dimension_shardings[dim].axes):
+        if sharding is not None and split_of(sharding, meshes)[dim] > 1:
             raise JxcError(
                 "microbatch: the batch is split over devices, so that a part of it is on some "
                 "devices only: run the pass on the program of one device"

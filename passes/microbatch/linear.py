@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.ir.values import is_float
+
 from .._shared.reduce_body import combiner_of
 from .products import combiner_in
 from .split import plan_split
@@ -34,7 +36,12 @@ def plan_linear(op: ir.OpView, states: Sequence[State], parts: int) -> Plan | No
         fits = all(_is_summand(v, s, partial) for v, s in zip(op.operands, head, strict=False))
         if fits and all(map(is_whole, tail)) and _starts_neutral(op, name, partial):
             return Plan((partial,) * count + (SAME,) * len(tail), (partial,))
-    return _scaled(name, states, partial)
+    if name == "select":
+        fits = all(
+            _is_summand(v, s, partial) for v, s in zip(op.operands[1:], states[1:], strict=True)
+        )
+        return Plan((SAME, partial, partial), (partial,)) if is_whole(states[0]) and fits else None
+    return _scaled(op, name, states, partial)
 
 
 def _is_summand(value: ir.Value, state: State, partial: State) -> bool:
@@ -65,13 +72,15 @@ def _starts_neutral(op: ir.OpView, name: str, partial: State) -> bool:
     return name != "reduce" or is_neutral(partial.combine, op.operands[1])
 
 
-def _scaled(name: str, states: Sequence[State], partial: State) -> Plan | None:
-    """A product with a whole value, a quotient by one, and a choice by a whole predicate."""
+def _scaled(op: ir.OpView, name: str, states: Sequence[State], partial: State) -> Plan | None:
+    """A product with a whole value, or a quotient by one; integers would be rounded."""
     if partial != Partial("add") or sum(state == partial for state in states) != 1:
         return None
     if not all(state == partial or is_whole(state) for state in states):
         return None
-    is_scaled = name in _PRODUCTS or (name == "divide" and states[0] == partial)
+    is_scaled = name in _PRODUCTS or (
+        name == "divide" and states[0] == partial and is_float(op.results[0])
+    )
     return Plan(_forms(states), (partial,)) if is_scaled else None
 
 

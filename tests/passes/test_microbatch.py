@@ -143,3 +143,21 @@ def test_microbatch_keeps_donation() -> None:
     w = jnp.eye(4) + 0
     found = f(w, jnp.ones((8, 4)))
     assert w.is_deleted() and np.allclose(found, jax.jit(step)(jnp.eye(4), jnp.ones((8, 4))))
+
+
+_SHARDED = """
+sdy.mesh @mesh = <["data"=2]>
+func.func @main(%w: tensor<4xf32>,
+                %x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [SPEC, {}]>})
+    -> tensor<8x4xf32> {
+  %0 = stablehlo.exponential %x : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+"""
+
+
+def test_microbatch_refuses_a_batch_on_several_devices() -> None:
+    with pytest.raises(jxc.errors.JxcError, match="the batch is split over devices"):
+        jxc.opt(_SHARDED.replace("SPEC", '{"data"}'), "microbatch{steps=2 arguments=1}")
+    found = jxc.opt(_SHARDED.replace("SPEC", "{}"), "microbatch{steps=2 arguments=1}")
+    assert "stablehlo.while" in str(found) and "sdy.sharding = #sdy" in str(found)
