@@ -37,7 +37,7 @@ _AS_CHEAP = 1.1
 
 
 @dataclass(frozen=True)
-class Step:
+class KernelStep:
     """One kernel of a block.
 
     Attributes:
@@ -139,13 +139,13 @@ class Timeline:
         return self._results
 
 
-def last_reads(steps: Sequence[Step], results: Iterable[ir.Value]) -> dict[ir.Value, int]:
+def last_reads(steps: Sequence[KernelStep], results: Iterable[ir.Value]) -> dict[ir.Value, int]:
     """For each value, the index of the last step that reads it."""
     found = {value: index for index, step in enumerate(steps) for value in step.reads}
     return {**found, **dict.fromkeys(results, len(steps))}
 
 
-def live_bytes(steps: Sequence[Step], last: dict[ir.Value, int]) -> list[int]:
+def live_bytes(steps: Sequence[KernelStep], last: dict[ir.Value, int]) -> list[int]:
     """The bytes that are live at each step, if each value is freed after its last read."""
     made = {value for step in steps for value in step.results}
     ending: dict[int, list[ir.Value]] = {}
@@ -162,7 +162,7 @@ def live_bytes(steps: Sequence[Step], last: dict[ir.Value, int]) -> list[int]:
     return found
 
 
-def reused_bytes(step: Step, stored: Sequence[int], freed: Sequence[int]) -> int:
+def reused_bytes(step: KernelStep, stored: Sequence[int], freed: Sequence[int]) -> int:
     """The bytes of results that are stored in the memory of operands that are read no more."""
     name = step.op.operation.name.removeprefix("stablehlo.")
     if name in _IN_PLACE:
@@ -178,7 +178,9 @@ def size_of(value: ir.Value) -> int:
     return int(bytes_of(kind))
 
 
-def _without_initial_values(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Step]:
+def _without_initial_values(
+    steps: Sequence[KernelStep], results: Iterable[ir.Value]
+) -> list[KernelStep]:
     """The kernels without those that fill the stacks of loops, which write into the loops' memory.
 
     JAX gives several stacks the same array of zeros; XLA copies it for each.
@@ -188,7 +190,7 @@ def _without_initial_values(steps: Sequence[Step], results: Iterable[ir.Value]) 
     return [step for step in steps if step.reads or not read.isdisjoint(step.results)]
 
 
-def _is_update(step: Step) -> bool:
+def _is_update(step: KernelStep) -> bool:
     """Whether it writes into an array that a loop carries: in place, so that it stores nothing."""
     is_update = step.op.operation.name == "stablehlo.dynamic_update_slice"
     if not is_update or not isinstance(step.op.operands[0].owner, ir.Block):
@@ -196,17 +198,21 @@ def _is_update(step: Step) -> bool:
     return str(step.op.operands[0].owner.owner.operation.name) != "func.func"
 
 
-def _is_loop(step: Step) -> bool:
+def _is_loop(step: KernelStep) -> bool:
     return str(step.op.operation.name) == "stablehlo.while"
 
 
-def _fused_again(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Step]:
+def _fused_again(steps: Sequence[KernelStep], results: Iterable[ir.Value]) -> list[KernelStep]:
     """The kernels of XLA:TPU, which stores no value that is as cheap to compute as to read.
 
     It computes elementwise ops in each kernel that reads them, matrix products included, if they
     read no more bytes than they would store: an activation function, or a softmax after its sums.
     """
-    kept, sources, returned = list[Step](), dict[ir.Value, tuple[ir.Value, ...]](), set(results)
+    kept, sources, returned = (
+        list[KernelStep](),
+        dict[ir.Value, tuple[ir.Value, ...]](),
+        set(results),
+    )
     for step in steps:
         reads = dict.fromkeys(v for each in step.reads for v in sources.get(each, (each,)))
         step = replace(step, reads=tuple(reads))
@@ -217,7 +223,7 @@ def _fused_again(steps: Sequence[Step], results: Iterable[ir.Value]) -> list[Ste
     return kept
 
 
-def _is_stored(step: Step, returned: set[ir.Value]) -> bool:
+def _is_stored(step: KernelStep, returned: set[ir.Value]) -> bool:
     if len(step.results) != 1 or step.results[0] in returned:
         return True
     if not all(name_of(op) in _WITHIN_KERNELS for op in step.ops):
@@ -225,7 +231,7 @@ def _is_stored(step: Step, returned: set[ir.Value]) -> bool:
     return sum(map(size_of, step.reads)) > _AS_CHEAP * size_of(step.results[0])
 
 
-def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Step:
+def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> KernelStep:
     op = kernel.root.op
     ops = tuple(node.op for node in kernel.nodes)
     reads = dict.fromkeys(kernel.reads)
@@ -234,7 +240,7 @@ def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> St
         reads.update(dict.fromkeys([*op.operands, *_captured(op)]))
         inner = _inner_bytes(op, device, rates)
     seconds = model.price(kernel).seconds
-    return Step(op, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
+    return KernelStep(op, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
 
 
 def _captured(op: ir.OpView) -> list[ir.Value]:

@@ -12,7 +12,8 @@ from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
 from ...pipeline import PipelineLike
 from ...units import parse_bytes
-from .search import FitResult, search
+from .result import FitResult
+from .search import search
 
 
 def fit(

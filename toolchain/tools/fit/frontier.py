@@ -18,7 +18,7 @@ from ...cost.liveness import Timeline, size_of
 from ...ir.labels import Label
 from ...passes.rematerialize.selectors import Selector
 from .loops import LoopChoice
-from .network import Network
+from .network import CutNetwork
 from .simulate import simulate
 
 _RATES = [2.0 ** (k / 2) for k in range(-16, 15)]
@@ -38,7 +38,7 @@ _BOUNDARIES = 4
 
 
 @dataclass(frozen=True)
-class Choice:
+class FitChoice:
     """Values to compute again.
 
     Attributes:
@@ -74,13 +74,13 @@ class Frontier:
         for value, label in labels.items():
             self.values.setdefault(label, []).append(value)
         self.module: ir.Module | None = None  # which owns the values
-        self.network = Network(timeline, labels)
-        self._known: dict[tuple[Selector, ...], Choice] = {}
+        self.network = CutNetwork(timeline, labels)
+        self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
         self.choices = self._thinned(self._best(both))
 
-    def _thinned(self, choices: list[Choice]) -> list[Choice]:
+    def _thinned(self, choices: list[FitChoice]) -> list[FitChoice]:
         """The choices without those that need almost as much memory as the one before."""
         least = _NEAR * (choices[0].peak - choices[-1].peak)
         found = choices[:1]
@@ -96,7 +96,7 @@ class Frontier:
         known = [each for each in selectors if each.label in self.values and not each.segments]
         return [v for each in known for v in each.chosen(self.values[each.label])]
 
-    def _all(self) -> list[Choice]:
+    def _all(self) -> list[FitChoice]:
         found = [self._simulated(())]
         found += map(self._simulated, self._cuts())
         best = self._best(found)
@@ -158,25 +158,25 @@ class Frontier:
                 found[value] = min(found.get(value, total), total)
         return found
 
-    def _simulated(self, selectors: tuple[Selector, ...]) -> Choice:
+    def _simulated(self, selectors: tuple[Selector, ...]) -> FitChoice:
         if selectors not in self._known:
             result = simulate(self.timeline, self.members(selectors))
-            self._known[selectors] = Choice(selectors, result.peak, result.seconds)
+            self._known[selectors] = FitChoice(selectors, result.peak, result.seconds)
         return self._known[selectors]
 
-    def _best(self, choices: Iterable[Choice]) -> list[Choice]:
+    def _best(self, choices: Iterable[FitChoice]) -> list[FitChoice]:
         """The choices of which none needs less memory in no more time, most memory first."""
-        found: list[Choice] = []
+        found: list[FitChoice] = []
         for each in sorted(choices, key=lambda c: (c.peak, c.seconds, len(c.selectors))):
             if not found or each.seconds < found[-1].seconds:
                 found.append(each)
         return found[::-1]
 
 
-def _with_loops(choice: Choice, loops: LoopChoice) -> Choice:
+def _with_loops(choice: FitChoice, loops: LoopChoice) -> FitChoice:
     selectors = choice.selectors + loops.selectors
     peak, seconds = max(choice.peak - loops.bytes, 0), choice.seconds + loops.seconds
-    return Choice(selectors, peak, seconds, loops)
+    return FitChoice(selectors, peak, seconds, loops)
 
 
 def _kept(values: Sequence[ir.Value], every: int) -> set[ir.Value]:

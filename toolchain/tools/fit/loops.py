@@ -110,7 +110,7 @@ class _Chooser:
             ops = recomputed_ops(chosen, from_results=from_results)
             seconds = self._seconds(number, ops, [each.value for each in chosen])
             freed = freed_bytes(chosen, from_results=from_results)
-            self._known[key] = freed, seconds, len(chosen)
+            self._known[key] = freed, seconds - self._moving(freed), len(chosen)
         return self._known[key]
 
     def _seconds(self, number: int, ops: Sequence[ir.OpView], outputs: Sequence[ir.Value]) -> float:
@@ -118,6 +118,10 @@ class _Chooser:
         inside = [value for value in outputs if value in made]
         price = price_of_ops(ops, inside, self.device, self.rates)
         return self.pairs[number].forward.trips * price.seconds
+
+    def _moving(self, freed: int) -> float:
+        """The time to write stacks of so many bytes, and to read them."""
+        return 2 * freed / self.device.bandwidth
 
     def segmented(self) -> Iterable[LoopChoice]:
         """All long loops in segments, and these in segments again."""
@@ -133,7 +137,7 @@ class _Chooser:
                 before, after = bytes_in_segments(pair, segments, levels=levels)
                 ops = ops_in_segments(pair)
                 ends = [v for op in ops for v in op.results if _is_read_elsewhere(v, ops)]
-                seconds = levels * self._seconds(number, ops, ends)
+                seconds = levels * self._seconds(number, ops, ends) - self._moving(before - after)
                 label = label_of(pair.forward.op)
                 selector = Selector(label, segments=segments, levels=levels)
                 found.append(LoopChoice((selector,), before - after, seconds, len(pair.reads)))

@@ -24,7 +24,7 @@ _SUM = 2**29
 """The sum of all other capacities, which are integers of 32 bits."""
 
 
-class Network:
+class CutNetwork:
     """The network of one timeline.
 
     Args:

@@ -49,7 +49,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """How a program fits into memory.
 
     Attributes:

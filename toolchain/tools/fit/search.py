@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -25,9 +25,10 @@ from ...pipeline import PipelineLike, make_pipeline, run_pipeline
 from ...rewrite import PassContext
 from ...units import counted
 from .check import check_plan
-from .frontier import Choice, Frontier
+from .frontier import FitChoice, Frontier
 from .loops import loop_choices
-from .plan import Measure, Plan
+from .plan import FitPlan, Measure
+from .result import FitResult, Trial
 from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
@@ -37,107 +38,6 @@ even for a choice that is not expected to fit."""
 
 _SHOWN = 6
 """The buffers that are shown of a program that does not fit."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One version of the program that was compiled.
-
-    Attributes:
-        name: for the table.
-        needed: bytes of one device, by the compiler; 0 if it refused the program without a number.
-        seconds: of a run, estimated from the compiler's numbers; None for a refused program.
-        choice: what is computed again; None for the program without a plan.
-        largest: descriptions of the largest buffers at the peak.
-        compile_seconds: of the target's compiler.
-    """
-
-    name: str
-    needed: int
-    seconds: float | None
-    choice: Choice | None = None
-    largest: tuple[str, ...] = field(default=(), repr=False)
-    compile_seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`."""
-        return {
-            "name": self.name,
-            "needed_bytes": self.needed,
-            "estimated_seconds": self.seconds,
-            "compile_seconds": self.compile_seconds,
-        }
-
-
-@dataclass(frozen=True)
-class FitResult:
-    """How a program fits into memory; `print` shows the table.
-
-    Attributes:
-        name: of the program.
-        target: the hardware.
-        budget: bytes of one device that the program may need.
-        base: the program without a plan.
-        trials: what was compiled besides, in order.
-        chosen: the cheapest trial within the budget; None if none is.
-        plan: its file; None if the program fits without a plan, or none fits.
-        following: the next choice that needs less memory, and by how much; None if there is none.
-        stopped: why the search ended early; empty if it did not.
-        checked: how the plan was shown to keep the results.
-    """
-
-    name: str
-    target: Target
-    budget: int
-    base: Trial
-    trials: tuple[Trial, ...] = ()
-    chosen: Trial | None = None
-    plan: Plan | None = None
-    following: Choice | None = None
-    stopped: str = ""
-    checked: str = ""
-
-    @property
-    def fits(self) -> bool:
-        """Whether the program fits, with the plan if it needs one."""
-        return self.chosen is not None
-
-    @property
-    def smallest(self) -> Trial:
-        """The trial that needs least memory."""
-        return min((self.base, *self.trials), key=lambda trial: trial.needed)
-
-    def save(self, path: str | Path) -> None:
-        """Write the plan to a file, to be used as a pipeline.
-
-        Raises:
-            UsageError: there is no plan, since the program fits without, or none was found.
-        """
-        if self.plan is None:
-            why = "the program fits without one" if self.fits else "none fits the budget"
-            raise UsageError(f"there is no plan to write to {path}: {why}")
-        self.plan.save(path)
-
-    def __str__(self) -> str:
-        from .show import as_text
-
-        return as_text(self)
-
-    def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`."""
-        return {
-            "program": self.name,
-            "target": self.target.name,
-            "budget_bytes": self.budget,
-            "fits": self.fits,
-            "without_plan": self.base.as_json(),
-            "trials": [trial.as_json() for trial in self.trials],
-            "chosen": self.chosen.as_json() if self.chosen else None,
-            "plan": self.plan.as_json() if self.plan else None,
-            "largest": list(self.smallest.largest),
-            "checked": self.checked or None,
-            "stopped": self.stopped or None,
-        }
 
 
 def search(
@@ -203,11 +103,20 @@ class _Finder:
             return self.result("")
         self.tell("choosing values to compute again")
         self.frontier = frontier_of(self.lowered.module, self.target)
-        for index in self._indices():
+        for index in chain(self._indices(), self._smaller()):
             if perf_counter() > self.deadline:
                 return self.result("the time is over")
             self._try(index)
         return self.result("")
+
+    def _smaller(self) -> Iterator[int]:
+        """Choices of less memory than the first that fits, which the compiler may make faster."""
+        fitting = [i for i, trial in self.trials.items() if trial.needed <= self.budget]
+        last = len(self.choices) - 1
+        if fitting:
+            best = min(fitting)
+            more = {(best + last) // 2, last}
+            yield from (i for i in sorted(more) if i > best and i not in self.trials)
 
     def _indices(self) -> Iterator[int]:
         """The choices to compile: the first that should fit, then those around the boundary."""
@@ -234,7 +143,7 @@ class _Finder:
         return (self.choices[high].seconds - self.choices[low + 1].seconds) / max(whole, 1e-12)
 
     @property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[FitChoice]:
         return self.frontier.choices if self.frontier else []
 
     def _expected(self, index: int) -> float:
@@ -257,7 +166,7 @@ class _Finder:
         self.tell(f"compiling with {values} computed again")
         self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
 
-    def _rewritten(self, choice: Choice) -> Lowered:
+    def _rewritten(self, choice: FitChoice) -> Lowered:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plan.toml"
             self._plan(choice).save(path)
@@ -266,7 +175,7 @@ class _Finder:
     def _after(self, pipeline: str) -> Lowered:
         return self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
 
-    def _plan(self, choice: Choice, trial: Trial | None = None) -> Plan:
+    def _plan(self, choice: FitChoice, trial: Trial | None = None) -> FitPlan:
         assert self.frontier is not None
         made_for: dict[str, str | int | float] = {
             "program": self.lowered.name,
@@ -278,7 +187,7 @@ class _Finder:
             made_for["needed_without_plan_bytes"] = self.base.needed
         pipeline = ",".join(filter(None, ["rematerialize", self.pipeline]))
         measures = _measures(self.frontier, choice) if trial else _bare(choice)
-        return Plan(pipeline, tuple(measures), made_for)
+        return FitPlan(pipeline, tuple(measures), made_for)
 
     def _compiled(self, name: str, lowered: Lowered) -> Trial:
         found = compile_module(lowered.module, self.target, {}, self.lowered.mesh)
@@ -315,7 +224,7 @@ class _Finder:
         plan = self._plan(chosen.choice, chosen)
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 
-    def _check(self, choice: Choice) -> str:
+    def _check(self, choice: FitChoice) -> str:
         self.tell("checking the plan")
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plan.toml"
@@ -356,11 +265,11 @@ def frontier_of(module: ir.Module, target: Target) -> Frontier:
         return found
 
 
-def _bare(choice: Choice) -> list[Measure]:
+def _bare(choice: FitChoice) -> list[Measure]:
     return [Measure(each, 0, 0, 0.0) for each in choice.selectors]
 
 
-def _measures(frontier: Frontier, choice: Choice) -> list[Measure]:
+def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
     """The lines of a plan: what each frees and costs, given the others."""
     whole = simulate(frontier.timeline, frontier.members(choice.selectors))
     found = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from ...cost.liveness import Step, Timeline, reused_bytes, size_of
+from ...cost.liveness import KernelStep, Timeline, reused_bytes, size_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def simulate(timeline: Timeline, chosen: Collection[ir.Value]) -> Simulated:
 class _Run:
     """A step that runs, the original or a copy; values are (step, result, is a copy)."""
 
-    step: Step
+    step: KernelStep
     index: int
     is_copy: bool
     reads: list[tuple[ir.Value, bool]]

@@ -1,0 +1,101 @@
+"""The pass `microbatch`: gradient accumulation, for a program that was written without it.
+
+The modules, in the order in which they run:
+
+    batch       the arguments that have the batch
+    states      what an iteration has of a value: a part, a summand, or the whole
+    analysis    the state of each value, by the rules in split, products and linear
+    emit        the ops of an iteration; push computes parts of values that are whole
+    loop        the loop, its accumulators, and what runs after it
+"""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from jxc.errors import JxcError, UsageError
+from jxc.ir.locations import format_location, frames_of, inline_calls
+from jxc.ir.module import main_of, module_of
+from jxc.ir.propagation import argument_shardings, split_of
+from jxc.ir.shardings import meshes_of
+from jxc.ir.values import shape_of
+from jxc.rewrite import module_pass, reassociates
+from jxc.rewrite.rule import Contract
+from jxc.source import line_of_stack
+
+from .analysis import Analysis
+from .batch import batch_arguments
+from .loop import build_loop
+from .states import Refused
+
+
+@module_pass
+def microbatch(
+    module: ir.Operation, *, steps: int = 0, arguments: str = "", dim: int = 0
+) -> Contract:
+    """Run the part of a program that depends on the batch in a loop of `steps` iterations.
+
+    Each iteration computes one of `steps` equal parts of the batch, so that activations take about
+    `steps` times less memory at the peak. The results are those of gradient accumulation by hand:
+
+        sums over the batch     are added up over the iterations; maxima likewise
+        results per example     are written into whole arrays, with the same bits
+        dropout masks           are computed for the part only, with the same bits
+        sums of masks           and other cheap functions of the batch are computed before the loop
+        the optimizer           runs after the loop, once
+
+    `arguments` names the arguments that have the batch in dimension `dim`, by number or by name:
+    "x,y". Without it they are found: the arguments that are not donated, that have no result of
+    their type, that share no container with such ones, and that are no keys of random numbers.
+    They must have the same size along `dim`.
+
+    Sums of 16-bit floats are accumulated in f32, and other values in their own type. A program
+    that mixes the examples of a batch, as batch normalisation does, is an error that names the
+    line. So is an op with effects in the loop.
+    """
+    main = main_of(module)
+    if main is None:
+        raise JxcError("the module has no function @main, whose batch to split")
+    if steps < 2:
+        raise UsageError(f"microbatch: steps={steps}: expected 2 or more iterations")
+    inline_calls(module)
+    main = main_of(module)
+    assert main is not None
+    batch = batch_arguments(main, arguments, dim)
+    _check_sizes(main, batch, dim, steps)
+    try:
+        analysis = Analysis(main, dict.fromkeys(batch, dim), steps)
+    except Refused as error:
+        raise JxcError(_message(error)) from None
+    build_loop(analysis)
+    return reassociates
+
+
+def _check_sizes(main: ir.OpView, batch: list[int], dim: int, steps: int) -> None:
+    values = main.regions[0].blocks[0].arguments
+    shardings, meshes = argument_shardings(main), meshes_of(module_of(main))
+    for at in batch:
+        size = shape_of(values[at])[dim]
+        if size % steps:
+            divisors = [n for n in range(2, size + 1) if size % n == 0]
+            raise UsageError(
+                f"microbatch: steps={steps} does not divide the batch of {size}: expected one of "
+                f"{', '.join(map(str, divisors[:16]))}"
+            )
+        sharding = shardings[at] if at < len(shardings) else None
+        if sharding is not None and split_of(sharding, meshes)[dim] > 1:
+            raise JxcError(
+                "microbatch: the batch is split over devices, so that a part of it is on some "
+                "devices only: run the pass on the program of one device"
+            )
+
+
+def _message(error: Refused) -> str:
+    op = error.op
+    if op is None:
+        return f"microbatch: {error.reason}"
+    line = line_of_stack(frames_of(op.location))
+    where = format_location(op.location) if line is None else str(line)
+    text = f"\n{line.quote()}" if line is not None and line.text else ""
+    name = op.operation.name.partition(".")[2]
+    return f"{where}: microbatch cannot split the batch at this {name}: {error.reason}{text}"

@@ -1,0 +1,99 @@
+"""Find the arguments of @main that have the batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from jaxlib.mlir import ir
+
+from jxc.errors import JxcError, UsageError, did_you_mean
+from jxc.ir import argument_names
+from jxc.ir.values import shape_of
+
+_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+_KEYS = ((2,), (4,))
+
+
+def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
+    """The numbers of the arguments that have the batch, as named or as found.
+
+    Raises:
+        UsageError: an argument does not exist or has no dimension `dim`.
+        JxcError: no argument is named, and none or several may be meant.
+    """
+    values, names = list(main.regions[0].blocks[0].arguments), argument_names(main)
+    if arguments:
+        found = [at for each in arguments.split(",") for at in _named(each.strip(), names)]
+        for at in found:
+            if dim >= len(shape_of(values[at])):
+                raise UsageError(
+                    f"microbatch: argument {names[at]} is {values[at].type}, which has no "
+                    f"dimension {dim}"
+                )
+        return list(dict.fromkeys(found))
+    return _found(main, values, names, dim)
+
+
+def _named(text: str, names: Sequence[str]) -> list[int]:
+    if text.isdigit() and int(text) < len(names):
+        return [int(text)]
+    found = [at for at, name in enumerate(names) if name == text or _root(name) == text]
+    if not found:
+        raise UsageError(
+            f"microbatch: there is no argument '{text}'.{did_you_mean(text, [*names])} The "
+            f"arguments are {', '.join(names)}"
+        )
+    return found
+
+
+def _root(name: str) -> str:
+    """The parameter of the function that an argument is a part of."""
+    return re.split(r"[\[.]", name, maxsplit=1)[0]
+
+
+def _found(
+    main: ir.OpView, values: Sequence[ir.Value], names: Sequence[str], dim: int
+) -> list[int]:
+    """The only group of arguments of the same size along `dim` that may be data."""
+    function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    returned = set(function.results)
+    donated = _donated(main, len(values))
+    state = {
+        _root(name)
+        for at, (value, name) in enumerate(zip(values, names, strict=True))
+        if at in donated or (value.type in returned and len(shape_of(value)) and "[" in name)
+    }
+    groups: dict[int, list[int]] = {}
+    for at, value in enumerate(values):
+        if at in donated or _root(names[at]) in state or not _may_be_data(value, returned, dim):
+            continue
+        groups.setdefault(shape_of(value)[dim], []).append(at)
+    if len(groups) == 1:
+        return next(iter(groups.values()))
+    raise JxcError(
+        f"microbatch: {_described(groups, names)}: name the arguments that have the batch, as in "
+        "microbatch{steps=4,arguments='x,y'}"
+    )
+
+
+def _may_be_data(value: ir.Value, returned: set[ir.Type], dim: int) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType) or value.type in returned:
+        return False
+    is_key = str(ir.RankedTensorType(value.type).element_type) == "ui32"
+    shape = shape_of(value)
+    return len(shape) > dim and not (is_key and shape in _KEYS)
+
+
+def _donated(main: ir.OpView, count: int) -> set[int]:
+    if "arg_attrs" not in main.attributes:
+        return set()
+    each = [ir.DictAttr(own) for own in ir.ArrayAttr(main.attributes["arg_attrs"])]
+    return {at for at in range(count) if any(name in each[at] for name in _DONATED)}
+
+
+def _described(groups: Mapping[int, Sequence[int]], names: Sequence[str]) -> str:
+    if not groups:
+        return "no argument is neither donated nor of the type of a result"
+    each = [f"{size} ({', '.join(names[at] for at in group)})" for size, group in groups.items()]
+    return f"the arguments that may be the batch have several sizes, {'; '.join(each)}"

@@ -1,0 +1,191 @@
+"""The result of a fit: what was compiled, the plan, and both as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from ...backend.targets import Target
+from ...display.console import text_console
+from ...errors import UsageError
+from ...units import show_bytes, show_seconds, text_width
+from .frontier import FitChoice
+from .plan import FitPlan
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One version of the program that was compiled.
+
+    Attributes:
+        name: for the table.
+        needed: bytes of one device, by the compiler; 0 if it refused the program without a number.
+        seconds: of a run, estimated from the compiler's numbers; None for a refused program.
+        choice: what is computed again; None for the program without a plan.
+        largest: descriptions of the largest buffers at the peak.
+        compile_seconds: of the target's compiler.
+    """
+
+    name: str
+    needed: int
+    seconds: float | None
+    choice: FitChoice | None = None
+    largest: tuple[str, ...] = field(default=(), repr=False)
+    compile_seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """As an object for `--json`."""
+        return {
+            "name": self.name,
+            "needed_bytes": self.needed,
+            "estimated_seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+        }
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """How a program fits into memory; `print` shows the table.
+
+    Attributes:
+        name: of the program.
+        target: the hardware.
+        budget: bytes of one device that the program may need.
+        base: the program without a plan.
+        trials: what was compiled besides, in order.
+        chosen: the cheapest trial within the budget; None if none is.
+        plan: its file; None if the program fits without a plan, or none fits.
+        following: the next choice that needs less memory, and by how much; None if there is none.
+        stopped: why the search ended early; empty if it did not.
+        checked: how the plan was shown to keep the results.
+    """
+
+    name: str
+    target: Target
+    budget: int
+    base: Trial
+    trials: tuple[Trial, ...] = ()
+    chosen: Trial | None = None
+    plan: FitPlan | None = None
+    following: FitChoice | None = None
+    stopped: str = ""
+    checked: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the program fits, with the plan if it needs one."""
+        return self.chosen is not None
+
+    @property
+    def smallest(self) -> Trial:
+        """The trial that needs least memory."""
+        return min((self.base, *self.trials), key=lambda trial: trial.needed)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a file, to be used as a pipeline.
+
+        Raises:
+            UsageError: there is no plan, since the program fits without, or none was found.
+        """
+        if self.plan is None:
+            why = "the program fits without one" if self.fits else "none fits the budget"
+            raise UsageError(f"there is no plan to write to {path}: {why}")
+        self.plan.save(path)
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """As an object for `--json`."""
+        return {
+            "program": self.name,
+            "target": self.target.name,
+            "budget_bytes": self.budget,
+            "fits": self.fits,
+            "without_plan": self.base.as_json(),
+            "trials": [trial.as_json() for trial in self.trials],
+            "chosen": self.chosen.as_json() if self.chosen else None,
+            "plan": self.plan.as_json() if self.plan else None,
+            "largest": list(self.smallest.largest),
+            "checked": self.checked or None,
+            "stopped": self.stopped or None,
+        }
+
+
+def as_text(result: FitResult) -> str:
+    """The verdict, a table of the versions that were compiled, and the plan."""
+    console = text_console(text_width(_WIDTH), soft_wrap=False)
+    with console.capture() as captured:
+        console.print(_verdict(result), markup=False)
+        table = Table(box=None, pad_edge=False)
+        table.add_column("version", no_wrap=True)
+        table.add_column("needs", justify="right", no_wrap=True)
+        table.add_column("time", justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        for trial in (result.base, *result.trials):
+            table.add_row(*_row(result, trial))
+        console.print(table)
+        if result.plan:
+            console.print(_measures(result.plan))
+        for line in _notes(result):
+            console.print(line, markup=False)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _verdict(result: FitResult) -> str:
+    where = f"{result.name} on {result.target.name}"
+    budget = show_bytes(result.budget)
+    if result.chosen is None:
+        needed = show_bytes(result.smallest.needed)
+        return f"{where}: does not fit into {budget}; the smallest version needs {needed}"
+    needed = show_bytes(result.chosen.needed)
+    how = "with this plan" if result.plan else "without a plan"
+    return f"{where}: fits {how}: {needed} of {budget}"
+
+
+def _row(result: FitResult, trial: Trial) -> tuple[str, str, str, str]:
+    seconds, base = trial.seconds, result.base.seconds
+    change = ""
+    if seconds is not None and base and trial is not result.base:
+        change = f"{seconds / base - 1:+.1%}"
+    marks = [change, "<- chosen" if trial is result.chosen and result.trials else ""]
+    time = "refused" if seconds is None else show_seconds(seconds)
+    return trial.name, show_bytes(trial.needed), time, "  ".join(filter(None, marks))
+
+
+def _measures(plan: FitPlan) -> Table:
+    table = Table(
+        box=None, pad_edge=False, expand=True, title="\ncomputed again", title_justify="left"
+    )
+    table.add_column("line", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("op", no_wrap=True)
+    for name in ("values", "frees", "adds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in plan.measures:
+        label = each.label
+        where = " ".join(filter(None, (label.place, label.text))) or label.scope
+        amounts = (show_bytes(each.bytes), show_seconds(each.seconds))
+        table.add_row(Text(where), Text(label.op), str(each.values), *amounts)
+    return table
+
+
+def _notes(result: FitResult) -> Iterator[str]:
+    if result.plan:
+        yield f"checked: {result.checked}"
+    chosen, following = result.chosen, result.following
+    if following and chosen and chosen.choice:
+        less, more = chosen.choice.peak - following.peak, following.seconds - chosen.choice.seconds
+        yield f"next: about {show_bytes(less)} less for {show_seconds(more)} more"
+    if result.chosen is None:
+        yield "what holds the rest:"
+        for each in result.smallest.largest:
+            yield f"  {each}"
+    if result.stopped:
+        yield f"the search ended early: {result.stopped}"
