@@ -14,19 +14,19 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
-from jxc.ir.locations import format_location, frames_of, inline_calls
+from jxc.ir.labels import label_of
+from jxc.ir.locations import format_location, inline_calls
 from jxc.ir.module import main_of, module_of
 from jxc.ir.propagation import argument_shardings, split_of
 from jxc.ir.shardings import meshes_of
 from jxc.ir.values import shape_of
 from jxc.rewrite import module_pass, reassociates
 from jxc.rewrite.rule import Contract
-from jxc.source import line_of_stack
 
 from .analysis import Analysis
 from .batch import batch_arguments
 from .loop import build_loop
-from .states import Refused
+from .states import CannotSplit
 
 
 @module_pass
@@ -65,7 +65,7 @@ def microbatch(
     _check_sizes(main, batch, dim, steps)
     try:
         analysis = Analysis(main, dict.fromkeys(batch, dim), steps)
-    except Refused as error:
+    except CannotSplit as error:
         raise JxcError(_message(error)) from None
     build_loop(analysis)
     return reassociates
@@ -90,12 +90,12 @@ def _check_sizes(main: ir.OpView, batch: list[int], dim: int, steps: int) -> Non
             )
 
 
-def _message(error: Refused) -> str:
+def _message(error: CannotSplit) -> str:
     op = error.op
     if op is None:
         return f"microbatch: {error.reason}"
-    line = line_of_stack(frames_of(op.location))
-    where = format_location(op.location) if line is None else str(line)
-    text = f"\n{line.quote()}" if line is not None and line.text else ""
+    label = label_of(op)
+    where = label.place or format_location(op.location)
+    text = f"\n  {label.line} |   {label.text}" if label.text else ""
     name = op.operation.name.partition(".")[2]
     return f"{where}: microbatch cannot split the batch at this {name}: {error.reason}{text}"

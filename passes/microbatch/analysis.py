@@ -21,11 +21,11 @@ from .linear import plan_linear
 from .split import plan_split
 from .states import (
     SAME,
+    CannotSplit,
     OpPlan,
+    Parted,
     Partial,
     Plain,
-    Refused,
-    Split,
     State,
     is_neutral,
     is_whole,
@@ -57,7 +57,7 @@ class Analysis:
         parts: the number of iterations.
 
     Raises:
-        Refused: an op mixes the examples of the batch.
+        CannotSplit: an op mixes the examples of the batch.
     """
 
     def __init__(self, main: ir.OpView, batch: dict[int, int], parts: int) -> None:
@@ -82,7 +82,7 @@ class Analysis:
         self._mixed: dict[ir.Value, ir.OpView] = {}
         for at, argument in enumerate(self.block.arguments):
             dim = self._batch.get(at)
-            self.states[argument] = Plain.BEFORE if dim is None else Split(dim)
+            self.states[argument] = Plain.BEFORE if dim is None else Parted(dim)
         for op in ops_of(self.block):
             self._visit(op)
 
@@ -99,7 +99,7 @@ class Analysis:
         is_hoisted = bool(results) and all(value in self._hoisted for value in results)
         if is_hoisted or all(state is Plain.BEFORE for state in states):
             self._set(results, [Plain.BEFORE] * len(results))
-        elif not only(states, Split):
+        elif not only(states, Parted):
             self._visit_unsplit(op, states)
         else:
             self._visit_split(op, reads, states)
@@ -125,7 +125,7 @@ class Analysis:
     ) -> None:
         try:
             self._plan(op, self._transfer(op, [self.of(value) for value in op.operands]))
-        except Refused as error:
+        except CannotSplit as error:
             error.op = error.op or op
             if error.needs and self._hoist(error.needs):
                 raise _Again from None
@@ -146,7 +146,7 @@ class Analysis:
         if found is None:
             return
         if op.operation.name not in _CHEAP and not is_elementwise(op):
-            error = Refused(_LATE)
+            error = CannotSplit(_LATE)
             error.op = found
             raise error
         for value in op.results:
@@ -179,7 +179,7 @@ class Analysis:
                 continue
             if not self._is_cheap(op):
                 return None
-            if each == value or not isinstance(self.of(each), Split):
+            if each == value or not isinstance(self.of(each), Parted):
                 found.update(op.results)
             pending += op.operands
         return found
@@ -194,21 +194,21 @@ class Analysis:
     def _transfer(self, op: ir.OpView, states: Sequence[State]) -> OpPlan:
         late = [v for v in reads_of(op) if self.of(v) is Plain.AFTER]
         if late:
-            raise Refused(_LATE, late)
+            raise CannotSplit(_LATE, late)
         if isinstance(op, hlo.WhileOp):
             return self.plan_while(op, states)
         if isinstance(op, hlo.CaseOp | hlo.IfOp):
             return self._case(op, states)
         if op.operation.name in _IDENTITIES:
-            kept = tuple(s if isinstance(s, Split | Partial) else SAME for s in states)
+            kept = tuple(s if isinstance(s, Parted | Partial) else SAME for s in states)
             return OpPlan(kept, kept)
         if _is_impure(op):
-            raise Refused(f"{op.operation.name} may have effects, or need all examples at once")
+            raise CannotSplit(f"{op.operation.name} may have effects, or need all examples at once")
         if only(states, Partial):
             plan = plan_linear(op, states, self.parts)
             if plan is None:
                 found = [v for v in op.operands if isinstance(self.of(v), Partial)]
-                raise Refused(_LATE, found)
+                raise CannotSplit(_LATE, found)
             return plan
         return plan_split(op, states, self.parts)
 
@@ -226,7 +226,7 @@ class Analysis:
         for op in ops_of(block):
             try:
                 self._visit_nested(op)
-            except Refused as error:
+            except CannotSplit as error:
                 error.op = error.op or op
                 raise
         return [self.of(value) for value in terminator(block).operands]
@@ -234,7 +234,7 @@ class Analysis:
     def _visit_nested(self, op: ir.OpView) -> None:
         states = [self.of(value) for value in reads_of(op)]
         if _is_impure(op):
-            raise Refused(f"{op.operation.name} may have effects, in a loop that has the batch")
+            raise CannotSplit(f"{op.operation.name} may have effects, in a loop that has the batch")
         if all(map(is_whole, states)):
             if len(op.results):
                 self.plans.pop(op.results[0], None)
@@ -251,7 +251,7 @@ class Analysis:
         while True:
             (tested,) = self.run_block(op.cond.blocks[0], carried)
             if not is_whole(tested):
-                raise Refused("the number of iterations of a loop depends on the batch")
+                raise CannotSplit("the number of iterations of a loop depends on the batch")
             ends = self.run_block(op.body.blocks[0], carried)
             values = terminator(op.body.blocks[0]).operands
             joined = [_join(*each) for each in zip(carried, ends, values, strict=True)]
@@ -263,7 +263,7 @@ class Analysis:
 
     def _case(self, op: hlo.CaseOp | hlo.IfOp, states: Sequence[State]) -> OpPlan:
         if not is_whole(states[0]):
-            raise Refused("a condition depends on the batch", list(op.operands))
+            raise CannotSplit("a condition depends on the batch", list(op.operands))
         blocks = [region.blocks[0] for region in op.regions]
         ends = [self.run_block(block, []) for block in blocks]
         joined = [
@@ -281,20 +281,22 @@ def _join(carry: State, end: State, value: ir.Value) -> State:
         return Plain.SAME if is_whole(end) and end is not Plain.ZERO else end
     if is_whole(carry):
         if isinstance(end, Partial):
-            raise Refused("a loop adds up the batch from a start that counts N times")
+            raise CannotSplit("a loop adds up the batch from a start that counts N times")
         return SAME if is_whole(end) else end
     _check_join(carry, end, value)
     return carry
 
 
 def _check_join(state: State, end: State, value: ir.Value) -> None:
-    if state == end or (isinstance(state, Split) and is_whole(end)) or state is SAME:
+    if state == end or (isinstance(state, Parted) and is_whole(end)) or state is SAME:
         return
     is_zero = isinstance(state, Partial) and state.combine == "add" and end is Plain.ZERO
     is_start = isinstance(state, Partial) and is_whole(end) and is_neutral(state.combine, value)
     if is_zero or is_start:
         return
-    raise Refused("the batch is in another dimension in the next iteration, or in another branch")
+    raise CannotSplit(
+        "the batch is in another dimension in the next iteration, or in another branch"
+    )
 
 
 def reads_of(op: ir.OpView) -> list[ir.Value]:

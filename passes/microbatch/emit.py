@@ -20,7 +20,7 @@ from jxc.ir.values import element_type, shape_of, splat_attr
 
 from .analysis import Analysis, reads_of
 from .push import plan_part
-from .states import SAME, OpPlan, Refused, Split, State, is_whole
+from .states import SAME, CannotSplit, OpPlan, Parted, State, is_whole
 
 _MOST_PUSHED = 200  # how many producers deep a part of a whole value is computed
 
@@ -62,7 +62,7 @@ class Emitter:
         found = self._known.get((value, form))
         if found is not None:
             return found
-        if not isinstance(form, Split):
+        if not isinstance(form, Parted):
             return self._known.get((value, SAME), value)
         built = self._part(value, form.dim)
         self._known[value, form] = built
@@ -82,7 +82,7 @@ class Emitter:
 
     def _part(self, value: ir.Value, dim: int) -> ir.Value:
         size = shape_of(value)[dim] // self.parts
-        kind = self._type(value, Split(dim))
+        kind = self._type(value, Parted(dim))
         op = value.owner
         if isinstance(op, hlo.IotaOp):
             return self._iota(op, dim, size, kind)
@@ -109,17 +109,17 @@ class Emitter:
             return None
         with op.location:
             self.emit(op, plan)
-        return self._known.get((value, Split(dim)))
+        return self._known.get((value, Parted(dim)))
 
     def _loop_plan(self, op: hlo.WhileOp, value: ir.Value, dim: int) -> OpPlan | None:
         """The plan for a whole loop whose result is split: the other results may be split too."""
         number = ir.OpResult(value).result_number
-        given = [Split(dim) if at == number else SAME for at in range(len(op.operands))]
+        given = [Parted(dim) if at == number else SAME for at in range(len(op.operands))]
         try:
             plan = self.analysis.plan_while(op, given)
-        except Refused:
+        except CannotSplit:
             return None
-        return plan if plan.results[number] == Split(dim) else None
+        return plan if plan.results[number] == Parted(dim) else None
 
     def _iota(self, op: hlo.IotaOp, dim: int, size: int, kind: ir.Type) -> ir.Value:
         local = hlo.iota(kind, op.iota_dimension)
@@ -135,7 +135,7 @@ class Emitter:
         return hlo.multiply(self.counter, build.constant(size, self.counter))
 
     def _type(self, value: ir.Value, state: State) -> ir.Type:
-        if not isinstance(state, Split):
+        if not isinstance(state, Parted):
             return value.type
         shape = list(shape_of(value))
         shape[state.dim] //= self.parts
@@ -172,19 +172,19 @@ class Emitter:
         """Write the attributes that have the extents of a part."""
         first = plan.operands[0]
         match op:
-            case hlo.SliceOp() if isinstance(first, Split):
+            case hlo.SliceOp() if isinstance(first, Parted):
                 limits = list(op.limit_indices)
                 limits[first.dim] = shape_of(given[0])[first.dim]
                 copy.attributes["limit_indices"] = ir.DenseI64ArrayAttr.get(limits)
-            case hlo.DynamicSliceOp() if isinstance(first, Split):
+            case hlo.DynamicSliceOp() if isinstance(first, Parted):
                 copy.attributes["slice_sizes"] = _sizes(op, first.dim, given[0])
-            case hlo.GatherOp() if isinstance(first, Split) and op.slice_sizes[first.dim] > 1:
+            case hlo.GatherOp() if isinstance(first, Parted) and op.slice_sizes[first.dim] > 1:
                 copy.attributes["slice_sizes"] = _sizes(op, first.dim, given[0])
             case hlo.ConvolutionOp():
                 self._set_groups(op, copy, plan)
 
     def _set_groups(self, op: hlo.ConvolutionOp, copy: ir.Operation, plan: OpPlan) -> None:
-        is_split = all(isinstance(state, Split) for state in (*plan.operands, *plan.results))
+        is_split = all(isinstance(state, Parted) for state in (*plan.operands, *plan.results))
         if is_split:
             count = op.feature_group_count.value // self.parts
             i64 = ir.IntegerType.get_signless(64)
@@ -192,7 +192,7 @@ class Emitter:
 
     def _local_rows(self, op: ir.OpView, indices: ir.Value, plan: OpPlan) -> ir.Value:
         """Indices whose rows are counted from the first row of the part."""
-        assert isinstance(plan.operands[0], Split)
+        assert isinstance(plan.operands[0], Parted)
         if isinstance(op, hlo.GatherOp):
             vector = hlo.GatherDimensionNumbers(op.dimension_numbers).index_vector_dim
         else:

@@ -12,7 +12,7 @@ from jxc.ir.values import is_float
 from .._shared.reduce_body import combiner_of
 from .products import combiner_in
 from .split import plan_split
-from .states import SAME, OpPlan, Partial, Plain, Split, State, is_neutral, is_whole, only
+from .states import SAME, OpPlan, Parted, Partial, Plain, State, is_neutral, is_whole, only
 
 _SHAPING = frozenset(("reshape", "transpose", "slice", "broadcast_in_dim", "reverse"))
 _AT_INDEX = frozenset(("dynamic_slice", "gather"))
@@ -28,7 +28,7 @@ def plan_linear(op: ir.OpView, states: Sequence[State], parts: int) -> OpPlan | 
     name = op.operation.name.partition(".")[2]
     if name == "scatter":
         return _scatter(op, states, parts)
-    if only(states, Split):
+    if only(states, Parted):
         return None
     count = _summands(name, partial.combine, op)  # type: ignore[union-attr]
     if count is not None:
@@ -92,7 +92,7 @@ def _forms(states: Sequence[State]) -> tuple[State, ...]:
 
 def _scatter(op: hlo.ScatterOp, states: Sequence[State], parts: int) -> OpPlan | None:
     """Updates of each part are added to summands of the array."""
-    if states[0] != Partial(combiner_in(op) or "") or not only(states[1:], Split):
+    if states[0] != Partial(combiner_in(op) or "") or not only(states[1:], Parted):
         return None
     if only(states[1:], Partial):
         return None

@@ -14,7 +14,7 @@ from jxc.ir.values import element_type, is_float, is_used, shape_of
 from .._shared.region import has_effects
 from .analysis import Analysis, reads_of
 from .emit import Emitter
-from .states import SAME, Partial, Plain, Split, neutral
+from .states import SAME, Parted, Partial, Plain, neutral
 
 
 def build_loop(analysis: Analysis) -> None:
@@ -52,7 +52,7 @@ def _outputs(analysis: Analysis, readers: Sequence[ir.OpView]) -> list[ir.Value]
     return [
         value
         for value in found
-        if (isinstance(analysis.of(value), Split | Partial) or analysis.of(value) is SAME)
+        if (isinstance(analysis.of(value), Parted | Partial) or analysis.of(value) is SAME)
         and not isinstance(value.owner, ir.Block)
     ]
 
@@ -93,7 +93,7 @@ def _combined(analysis: Analysis, emitter: Emitter, value: ir.Value, before: ir.
     now = emitter.get(value, state)
     if isinstance(state, Partial):
         return build.elementwise_op(state.combine, before, build.convert(now, element_type(before)))
-    if not isinstance(state, Split):
+    if not isinstance(state, Parted):
         return now
     first = emitter.first_row(shape_of(now)[state.dim])
     return hlo.dynamic_update_slice(before, now, build.starts_along(before, {state.dim: first}))

@@ -16,48 +16,60 @@ from jxc.ir.values import shape_of
 
 from .._shared.dot import sides_of
 from .rows import has_row_numbers
-from .split import Rule, the_dim
-from .states import SAME, OpPlan, Partial, Plain, Refused, Split, State, is_neutral
+from .states import (
+    SAME,
+    CannotSplit,
+    OpPlan,
+    Parted,
+    Partial,
+    Plain,
+    Rule,
+    State,
+    is_neutral,
+    the_dim,
+)
 
 
 def _dot(op: hlo.DotGeneralOp, states: Sequence[State], parts: int) -> OpPlan:
     sides, ranks = sides_of(op), [len(shape_of(value)) for value in op.operands]
     for at, state in enumerate(states):
-        if not isinstance(state, Split):
+        if not isinstance(state, Parted):
             continue
         side, other, theirs = sides[at], sides[1 - at], states[1 - at]
         both = enumerate(zip(side.batch, other.batch, strict=True))
-        pairs: list[tuple[int, int, State]] = [(d, e, Split(i)) for i, (d, e) in both]
+        pairs: list[tuple[int, int, State]] = [(d, e, Parted(i)) for i, (d, e) in both]
         pairs += [(d, e, Partial("add")) for d, e in zip(side.summed, other.summed, strict=True)]
         for mine, yours, result in pairs:
             if state.dim == mine:
-                if isinstance(theirs, Split) and theirs.dim != yours:
-                    raise Refused("it multiplies each example by each other example of the batch")
-                forms = (state, Split(yours)) if at == 0 else (Split(yours), state)
+                if isinstance(theirs, Parted) and theirs.dim != yours:
+                    raise CannotSplit(
+                        "it multiplies each example by each other example of the batch"
+                    )
+                forms = (state, Parted(yours)) if at == 0 else (Parted(yours), state)
                 return OpPlan(forms, (result,))
-        if isinstance(theirs, Split):
-            raise Refused("it multiplies each example by each other example of the batch")
+        if isinstance(theirs, Parted):
+            raise CannotSplit("it multiplies each example by each other example of the batch")
         to = len(side.batch) + side.free(ranks[at]).index(state.dim)
         to += len(sides[0].free(ranks[0])) if at == 1 else 0
-        return OpPlan((state, SAME) if at == 0 else (SAME, state), (Split(to),))
-    raise Refused("no operand is split")
+        return OpPlan((state, SAME) if at == 0 else (SAME, state), (Parted(to),))
+    raise CannotSplit("no operand is split")
 
 
 def _convolution(op: hlo.ConvolutionOp, states: Sequence[State], parts: int) -> OpPlan:
     dims = hlo.ConvDimensionNumbers(op.dimension_numbers)
-    lhs, rhs = (each.dim if isinstance(each, Split) else None for each in states)
+    lhs, rhs = (each.dim if isinstance(each, Parted) else None for each in states)
     features, batches = op.feature_group_count.value, op.batch_group_count.value
     batch, feature = dims.input_batch_dimension, dims.input_feature_dimension
     inner, outer = dims.kernel_input_feature_dimension, dims.kernel_output_feature_dimension
     if lhs == batch and rhs is None and batches == 1:
-        return OpPlan((Split(batch), SAME), (Split(dims.output_batch_dimension),))
+        return OpPlan((Parted(batch), SAME), (Parted(dims.output_batch_dimension),))
     if features == 1 and lhs in (feature, None) and rhs in (inner, None):
-        return OpPlan((Split(feature), Split(inner)), (Partial("add"),))
+        return OpPlan((Parted(feature), Parted(inner)), (Partial("add"),))
     if lhs is None and rhs == outer and features == batches == 1:
-        return OpPlan((SAME, Split(outer)), (Split(dims.output_feature_dimension),))
+        return OpPlan((SAME, Parted(outer)), (Parted(dims.output_feature_dimension),))
     if rhs in (outer, None) and lhs == feature and features > 1 and features % parts == 0:
-        return OpPlan((Split(feature), Split(outer)), (Split(dims.output_feature_dimension),))
-    raise Refused("the convolution mixes the examples of the batch")
+        return OpPlan((Parted(feature), Parted(outer)), (Parted(dims.output_feature_dimension),))
+    raise CannotSplit("the convolution mixes the examples of the batch")
 
 
 def _kept(rank: int, without: Sequence[int]) -> list[int]:
@@ -71,25 +83,25 @@ def _gather(op: hlo.GatherOp, states: Sequence[State], parts: int) -> OpPlan:
     places = _kept(len(shape_of(op.result)), dims.offset_dims)
 
     def by_row(dim: int, index: int, position: int | None = None) -> OpPlan:
-        if isinstance(states[1], Split) and states[1].dim != index:
-            raise Refused("its indices are of other examples of the batch")
-        return OpPlan((Split(dim), Split(index)), (Split(places[rows.index(index)]),), position)
+        if isinstance(states[1], Parted) and states[1].dim != index:
+            raise CannotSplit("its indices are of other examples of the batch")
+        return OpPlan((Parted(dim), Parted(index)), (Parted(places[rows.index(index)]),), position)
 
-    if not isinstance(states[0], Split):
+    if not isinstance(states[0], Parted):
         index = the_dim(states)
         if index == dims.index_vector_dim:
-            raise Refused("the batch is a dimension of its index vectors")
+            raise CannotSplit("the batch is a dimension of its index vectors")
         if index in (batching := list(dims.start_indices_batching_dims)):
             return by_row(list(dims.operand_batching_dims)[batching.index(index)], index)
-        return OpPlan((SAME, Split(index)), (Split(places[rows.index(index)]),))
+        return OpPlan((SAME, Parted(index)), (Parted(places[rows.index(index)]),))
     dim = states[0].dim
     if dim in (batching := list(dims.operand_batching_dims)):
         return by_row(dim, list(dims.start_indices_batching_dims)[batching.index(dim)])
     if dim not in dims.collapsed_slice_dims and op.slice_sizes[dim] == shape[dim]:
-        if isinstance(states[1], Split):
-            raise Refused("it reads every example of the batch at each index")
+        if isinstance(states[1], Parted):
+            raise CannotSplit("it reads every example of the batch at each index")
         kept = _kept(len(shape), [*dims.collapsed_slice_dims, *dims.operand_batching_dims])
-        return OpPlan((Split(dim), SAME), (Split(list(dims.offset_dims)[kept.index(dim)]),))
+        return OpPlan((Parted(dim), SAME), (Parted(list(dims.offset_dims)[kept.index(dim)]),))
     return by_row(dim, *_own_row(indices, dim, shape[dim], list(dims.start_index_map), dims, rows))
 
 
@@ -107,24 +119,24 @@ def _own_row(
         for index in (each for each in rows if shape_of(indices)[each] == size):
             if has_row_numbers(indices, dims.index_vector_dim, position, index):
                 return index, position
-    raise Refused("its indices may be those of other examples of the batch")
+    raise CannotSplit("its indices may be those of other examples of the batch")
 
 
 def _scatter(op: hlo.ScatterOp, states: Sequence[State], parts: int) -> OpPlan:
     if len(op.inputs) != 1:
-        raise Refused("it scatters several arrays")
+        raise CannotSplit("it scatters several arrays")
     dims = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     (operand, indices, updates), (whole, index, update) = op.operands, states
     shape, windows = shape_of(operand), list(dims.update_window_dims)
     rows = _kept(len(shape_of(indices)), [dims.index_vector_dim])
     places = _kept(len(shape_of(updates)), windows)
     kept = _kept(len(shape), [*dims.inserted_window_dims, *dims.input_batching_dims])
-    if isinstance(update, Split) and update.dim in windows:
+    if isinstance(update, Parted) and update.dim in windows:
         dim = kept[windows.index(update.dim)]
         fits = shape[dim] == shape_of(updates)[update.dim]
-        if not fits or isinstance(index, Split) or whole not in _or_whole(whole, dim):
-            raise Refused("its updates are of some examples of the batch")
-        return OpPlan((Split(dim), SAME, update), (Split(dim),))
+        if not fits or isinstance(index, Parted) or whole not in _or_whole(whole, dim):
+            raise CannotSplit("its updates are of some examples of the batch")
+        return OpPlan((Parted(dim), SAME, update), (Parted(dim),))
     at = _scattered_along(states, rows, places, dims, kept, shape, shape_of(updates), windows)
     if isinstance(at, OpPlan):
         return at
@@ -132,19 +144,19 @@ def _scatter(op: hlo.ScatterOp, states: Sequence[State], parts: int) -> OpPlan:
     if found is not None:
         dim, position = found
         if whole not in _or_whole(whole, dim):
-            raise Refused("its indices are of other examples of the batch")
-        forms = (Split(dim), Split(at), Split(places[rows.index(at)]))
-        return OpPlan(forms, (Split(dim),), position)
-    if isinstance(whole, Split):
-        raise Refused("its indices may be those of other examples of the batch")
+            raise CannotSplit("its indices are of other examples of the batch")
+        forms = (Parted(dim), Parted(at), Parted(places[rows.index(at)]))
+        return OpPlan(forms, (Parted(dim),), position)
+    if isinstance(whole, Parted):
+        raise CannotSplit("its indices may be those of other examples of the batch")
     combine = combiner_in(op)
     if combine is None or not (whole is Plain.ZERO or is_neutral(combine, operand)):
-        raise Refused("it writes the examples of the batch into an array that is not zero")
-    return OpPlan((SAME, Split(at), Split(places[rows.index(at)])), (Partial(combine),))
+        raise CannotSplit("it writes the examples of the batch into an array that is not zero")
+    return OpPlan((SAME, Parted(at), Parted(places[rows.index(at)])), (Partial(combine),))
 
 
 def _or_whole(state: State, dim: int) -> tuple[State, ...]:
-    return (state,) if not isinstance(state, Split) else (Split(dim),)
+    return (state,) if not isinstance(state, Parted) else (Parted(dim),)
 
 
 def _scattered_along(
@@ -159,26 +171,26 @@ def _scattered_along(
 ) -> int | OpPlan:
     """The dimension of the indices that is split, or the plan for a split window."""
     whole, index, update = states
-    if isinstance(index, Split):
+    if isinstance(index, Parted):
         at = index.dim
         if at not in rows:
-            raise Refused("the batch is a dimension of its index vectors")
-        if isinstance(update, Split) and update.dim != places[rows.index(at)]:
-            raise Refused("its updates are of other examples of the batch")
+            raise CannotSplit("the batch is a dimension of its index vectors")
+        if isinstance(update, Parted) and update.dim != places[rows.index(at)]:
+            raise CannotSplit("its updates are of other examples of the batch")
         return at
-    if isinstance(update, Split):
+    if isinstance(update, Parted):
         return rows[places.index(update.dim)]
-    assert isinstance(whole, Split)
+    assert isinstance(whole, Parted)
     if whole.dim in kept:
         window = windows[kept.index(whole.dim)]
         if updates[window] == shape[whole.dim]:
-            return OpPlan((whole, SAME, Split(window)), (whole,))
+            return OpPlan((whole, SAME, Parted(window)), (whole,))
     batching = list(dims.input_batching_dims)
     if whole.dim in batching:
         return int(list(dims.scatter_indices_batching_dims)[batching.index(whole.dim)])
     for at in rows:
         return at
-    raise Refused("it writes to some examples of the batch")
+    raise CannotSplit("it writes to some examples of the batch")
 
 
 def _rows_of(

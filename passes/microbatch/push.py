@@ -13,34 +13,34 @@ from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import shape_of
 
 from .split import moved_dim
-from .states import SAME, OpPlan, Split
+from .states import SAME, OpPlan, Parted
 
 
 def plan_part(value: ir.Value, dim: int, parts: int) -> OpPlan | None:
     """The plan that gives parts of a whole value along a dimension, or None."""
-    op, result = value.owner, (Split(dim),)
+    op, result = value.owner, (Parted(dim),)
     if is_elementwise(op):
-        forms = tuple(Split(dim) if shape_of(each) else SAME for each in op.operands)
+        forms = tuple(Parted(dim) if shape_of(each) else SAME for each in op.operands)
         return OpPlan(forms, result)
     match op:
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             at = list(dims).index(dim) if dim in dims else None
             is_copied = at is None or shape_of(x)[at] != shape_of(value)[dim]
-            return OpPlan((SAME if is_copied else Split(at),), result)  # type: ignore[arg-type]
+            return OpPlan((SAME if is_copied else Parted(at),), result)  # type: ignore[arg-type]
         case hlo.ReshapeOp(operand=x):
             at = moved_dim(shape_of(value), shape_of(x), dim, parts)
-            return None if at is None else OpPlan((Split(at),), result)
+            return None if at is None else OpPlan((Parted(at),), result)
         case hlo.TransposeOp(permutation=permutation):
-            return OpPlan((Split(permutation[dim]),), result)
+            return OpPlan((Parted(permutation[dim]),), result)
         case hlo.ConcatenateOp(dimension=along) if along.value != dim:
-            return OpPlan((Split(dim),) * len(op.operands), result)
+            return OpPlan((Parted(dim),) * len(op.operands), result)
         case hlo.ReverseOp(dimensions=dims) if dim not in dims:
-            return OpPlan((Split(dim),), result)
+            return OpPlan((Parted(dim),), result)
         case hlo.SliceOp(operand=x) if shape_of(x)[dim] == shape_of(value)[dim]:
-            return OpPlan((Split(dim),), result)
+            return OpPlan((Parted(dim),), result)
         case hlo.BitcastConvertOp(operand=x) if shape_of(x) == shape_of(value):
-            return OpPlan((Split(dim),), result)
+            return OpPlan((Parted(dim),), result)
         case hlo.PadOp(operand=x) if shape_of(x)[dim] == shape_of(value)[dim]:
             low, high = op.edge_padding_low[dim], op.edge_padding_high[dim]
-            return OpPlan((Split(dim), SAME), result) if low == high == 0 else None
+            return OpPlan((Parted(dim), SAME), result) if low == high == 0 else None
     return None

@@ -8,7 +8,7 @@ of the operands and from values that are the same in all iterations.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -33,7 +33,7 @@ class Plain(Enum):
 
 
 @dataclass(frozen=True)
-class Split:
+class Parted:
     """An iteration has a part of the value along the dimension `dim`."""
 
     dim: int
@@ -46,7 +46,7 @@ class Partial:
     combine: str
 
 
-State: TypeAlias = Plain | Split | Partial
+State: TypeAlias = Plain | Parted | Partial
 SAME = Plain.SAME
 
 
@@ -66,7 +66,7 @@ class OpPlan:
     row_index: int | None = None
 
 
-class Refused(Exception):
+class CannotSplit(Exception):
     """No rule shows that an op can be computed by parts.
 
     Attributes:
@@ -110,3 +110,17 @@ def neutral(combine: str, element: ir.Type) -> float | int:
 def only(states: Sequence[State], kind: type) -> set[State]:
     """The different states of a kind among `states`."""
     return {state for state in states if isinstance(state, kind)}
+
+
+Rule: TypeAlias = Callable[[ir.OpView, Sequence[State], int], OpPlan]
+"""The plan for an op whose operands have these states, in a loop of so many iterations."""
+
+
+def the_dim(states: Sequence[State]) -> int:
+    """The dimension along which all split operands are split."""
+    dims = {state.dim for state in only(states, Parted)}  # type: ignore[union-attr]
+    if len(dims) != 1:
+        raise CannotSplit(
+            "its operands have the batch in different dimensions: it mixes the examples"
+        )
+    return dims.pop()

@@ -1,9 +1,9 @@
 """Compute values again where they are read late, instead of keeping them in memory until then.
 
 The copies of ops must neither be merged with the originals nor run before they are needed. So each
-copy depends on a scalar of a value that the program computes just before: by a barrier, or on a CPU
-by a `select` whose condition is always true, since XLA:CPU of jaxlib 0.10.2 erases barriers before
-it merges equal ops.
+copy depends on a scalar of a value that the program computes just before: on a GPU by a barrier,
+elsewhere by a `select` whose condition always holds. XLA:CPU of jaxlib 0.10.2 erases barriers
+before it merges equal ops, and the TPU compiler merged copies behind barriers too.
 """
 
 from __future__ import annotations

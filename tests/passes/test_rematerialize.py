@@ -3,7 +3,6 @@
 import jax
 import numpy as np
 import pytest
-from random_steps import random_step
 
 import jxc
 from jxc.backend.from_module import lowered_from_module
@@ -15,6 +14,8 @@ from jxc.ir.module import main_of
 from jxc.passes.rematerialize import repeatable_values
 from jxc.passes.rematerialize.straight_line import compute_again
 from jxc.rewrite import PassContext
+
+from .random_steps import random_step
 
 
 def rewritten(module, target, rng):

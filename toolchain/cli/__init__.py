@@ -121,13 +121,12 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
     help="Print the versions of jxc, jax and jaxlib.",
 )
 def cli() -> None:
-    """Inspect, rewrite, compile and debug the programs JAX makes of functions.
-
-    \b
+    """\b
+    Inspect, rewrite, compile and debug the programs JAX makes of functions:
     jxc lower f.py:step 'f32[8,128]' | jxc opt -O2 | jxc compile --run
 
-    Exit codes: 0 success; 1 the work or a check failed; 2 an invalid command line or file;
-    3 a target or its compiler is missing; 4 a bug in jxc, MLIR or XLA.
+    Exit codes: 0 success; 1 the work or a check failed; 2 the command line is invalid, or a file
+    cannot be read; 3 a target or its compiler is missing; 4 a bug in jxc, MLIR or XLA.
     """
 
 

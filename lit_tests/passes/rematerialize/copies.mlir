@@ -1,7 +1,7 @@
 // Values that are read after the peak of memory are computed again.
 
 // RUN: %jxc opt %s -p 'rematerialize{values=first}' | FileCheck %s
-// RUN: %jxc opt %s -p 'rematerialize{values=first,second}' --target tpu:v5e | FileCheck %s --check-prefix=TPU
+// RUN: %jxc opt %s -p 'rematerialize{values=first,second}' --target gpu:h100 | FileCheck %s --check-prefix=GPU
 // RUN: %jxc opt %s -p 'rematerialize{values=unknown}' | FileCheck %s --check-prefix=NONE
 
 // The copy reads its operand through a select whose condition always holds, which depends on the
@@ -20,13 +20,13 @@
 // CHECK:       %[[AGAIN:.*]] = stablehlo.dot_general %[[TIED]], %[[W]]
 // CHECK:       stablehlo.dot_general %{{.*}}, %[[AGAIN]]
 
-// The TPU compiler respects barriers. Only the first copy needs one: the second reads the first.
+// The GPU compiler respects barriers. Only the first copy needs one: the second reads the first.
 
-// TPU:     %[[TIED:.*]]:2 = stablehlo.optimization_barrier %{{.*}}, %{{.*}} : tensor<64x64xf32>, tensor<f32>
-// TPU:     %[[FIRST:.*]] = stablehlo.dot_general %[[TIED]]#0,
-// TPU:     %[[SECOND:.*]] = stablehlo.dot_general %[[FIRST]],
-// TPU:     stablehlo.dot_general %{{.*}}, %[[SECOND]]
-// TPU-NOT: optimization_barrier
+// GPU:     %[[TIED:.*]]:2 = stablehlo.optimization_barrier %{{.*}}, %{{.*}} : tensor<64x64xf32>, tensor<f32>
+// GPU:     %[[FIRST:.*]] = stablehlo.dot_general %[[TIED]]#0,
+// GPU:     %[[SECOND:.*]] = stablehlo.dot_general %[[FIRST]],
+// GPU:     stablehlo.dot_general %{{.*}}, %[[SECOND]]
+// GPU-NOT: optimization_barrier
 
 // No op has this name.
 
