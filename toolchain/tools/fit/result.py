@@ -171,9 +171,14 @@ def _measures(plan: FitPlan) -> Table:
     for each in plan.measures:
         label = each.label
         where = " ".join(filter(None, (label.place, label.text))) or label.scope
-        amounts = (show_bytes(each.bytes), show_seconds(each.seconds))
+        amounts = (show_bytes(each.bytes), _added(each.seconds))
         table.add_row(Text(where), Text(label.op), str(each.values), *amounts)
     return table
+
+
+def _added(seconds: float) -> str:
+    """A time with its sign: less traffic with memory may save more than the copies take."""
+    return f"-{show_seconds(-seconds)}" if seconds < 0 else show_seconds(seconds)
 
 
 def _notes(result: FitResult) -> Iterator[str]:
@@ -182,7 +187,7 @@ def _notes(result: FitResult) -> Iterator[str]:
     chosen, following = result.chosen, result.following
     if following and chosen and chosen.choice:
         less, more = chosen.choice.peak - following.peak, following.seconds - chosen.choice.seconds
-        yield f"next: about {show_bytes(less)} less for {show_seconds(more)} more"
+        yield f"next: about {show_bytes(less)} less for {_added(more)} more"
     if result.chosen is None:
         yield "what holds the rest:"
         for each in result.smallest.largest:
