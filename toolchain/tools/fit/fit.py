@@ -10,7 +10,6 @@ from ...backend.lowered import Lowered, lower
 from ...backend.targets import Target, find_target
 from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
-from ...pipeline import PipelineLike
 from ...units import parse_bytes
 from .result import FitResult
 from .search import search
@@ -22,7 +21,7 @@ def fit(
     *args: Any,
     target: Target | str | None = None,
     max_memory: int | str | None = None,
-    pipeline: PipelineLike = "O2",
+    pipeline: str = "O2",
     seconds: float = 300.0,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
@@ -38,7 +37,7 @@ def fit(
         args, kwargs: of a function, as `jxc.lower` takes them; none for a lowered program.
         target: the hardware, which need not be present: "cpu" (the default), "tpu:v5e".
         max_memory: bytes of one device, or a size such as "14GiB"; the device's by default.
-        pipeline: the passes that run after those of the plan.
+        pipeline: the passes that run after those of the plan, as text.
         seconds: no further version is compiled after so many. Ctrl-C ends the search as well; both
             give the best plan found until then.
         progress: called with a description of each step; by default, a terminal or a notebook

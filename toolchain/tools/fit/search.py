@@ -21,7 +21,7 @@ from ...ir import clone_module
 from ...ir.module import main_of
 from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
-from ...pipeline import PipelineLike, make_pipeline, run_pipeline
+from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext
 from ...units import counted
 from .check import check_plan
@@ -32,6 +32,8 @@ from .result import FitResult, Trial
 from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
+"""The most versions that are compiled to find the boundary of the budget."""
+
 _CLOSE, _FAR = 0.005, 0.05
 """Shares of the time of a run: one that is not worth another compilation, and one that is worth it
 even for a choice that is not expected to fit."""
@@ -45,7 +47,7 @@ def search(
     target: Target,
     budget: int,
     *,
-    pipeline: PipelineLike = "O2",
+    pipeline: str = "O2",
     assume: str | Sequence[str] = (),
     seconds: float = 300.0,
     tell: Callable[[str], None] = lambda _: None,
@@ -56,9 +58,9 @@ def search(
         lowered: the program.
         target: the hardware.
         budget: bytes of one device that the program may need.
-        pipeline: the passes that run after those of the plan.
+        pipeline: the passes that run after those of the plan, as text.
         assume: promises such as "no-nans".
-        seconds: no further version is compiled after so many.
+        seconds: after so many, no further version is compiled than a first one with a plan.
         tell: called with what is being done.
 
     Raises:
@@ -67,7 +69,7 @@ def search(
     """
     here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
     until = perf_counter() + seconds
-    finder = _Finder(here, target, budget, str(pipeline), assume, until, tell)
+    finder = _Finder(here, target, budget, pipeline, assume, until, tell)
     try:
         return finder.run()
     except KeyboardInterrupt:
@@ -104,7 +106,7 @@ class _Finder:
         self.tell("choosing values to compute again")
         self.frontier = frontier_of(self.lowered.module, self.target)
         for index in chain(self._indices(), self._smaller()):
-            if perf_counter() > self.deadline:
+            if self.trials and perf_counter() > self.deadline:
                 return self.result("the time is over")
             self._try(index)
         return self.result("")
