@@ -21,6 +21,7 @@ from .selectors import parse_plan, parse_words
 from .straight_line import compute_again, is_repeatable
 
 _NO_FILE = File()
+_NO_MATCH = "the line or its function changed, or the value is no longer kept"
 
 
 @module_pass
@@ -55,21 +56,22 @@ def rematerialize(
     if main is None:
         return
     prepare(module)
-    used = compute_again_in_loops(module, selectors, context.target)
+    outcomes = compute_again_in_loops(module, selectors, context.target)
     block = main.regions[0].blocks[0]
     timeline = Timeline(block, context.device, context.rates)
-    chosen = []
     labels = repeatable_values(timeline)
+    chosen = []
     for selector in selectors:
         found = [value for value, label in labels.items() if selector.matches(label)]
-        if not found and selector not in used and plan.path:
+        if not found and plan.path and outcomes.get(selector, _NO_MATCH):
+            reason = outcomes.get(selector, _NO_MATCH)
             raise UsageError(
-                f"{plan.path}: no value of this program matches {selector}: the line or its "
-                "function changed, or the value is no longer kept. Remove the entry, or run jxc "
-                "fit again"
+                f"{plan.path}: no value of this program matches {selector}: {reason}. Remove the "
+                "entry, or run jxc fit again"
             )
         chosen += selector.chosen(found)
-    count = len(used) + compute_again(block, timeline, chosen)
+    in_loops = sum(not reason for reason in outcomes.values())
+    count = in_loops + compute_again(block, timeline, chosen)
     remark("rematerialize", "applied", module.location, f"{count} values are computed again")
 
 

@@ -17,19 +17,23 @@ from .selectors import Selector
 
 def compute_again_in_loops(
     module: ir.Operation, selectors: Sequence[Selector], kind: str
-) -> set[Selector]:
-    """Compute values of forward loops again in their backward loops; the selectors that matched.
+) -> dict[Selector, str]:
+    """Compute values of forward loops again in their backward loops.
 
     Args:
         module: after `prepare`.
         selectors: of values in the bodies of loops, and of loops to run in segments.
         kind: of the device: "cpu", "gpu" or "tpu".
+
+    Returns:
+        For each selector that matched, why nothing that it chose is computed again; empty if
+        something is.
     """
-    used: set[Selector] = set()
+    outcomes: dict[Selector, str] = {}
     of_values = [each for each in selectors if not each.segments]
-    _recompute(module, of_values, used, from_results=reads_results(kind))
-    _split(module, [each for each in selectors if each.segments], used)
-    return used
+    _recompute(module, of_values, outcomes, from_results=reads_results(kind))
+    _split(module, [each for each in selectors if each.segments], outcomes)
+    return outcomes
 
 
 def reads_results(kind: str) -> bool:
@@ -41,22 +45,34 @@ def reads_results(kind: str) -> bool:
 
 
 def _recompute(
-    module: ir.Operation, selectors: Sequence[Selector], used: set[Selector], *, from_results: bool
+    module: ir.Operation,
+    selectors: Sequence[Selector],
+    outcomes: dict[Selector, str],
+    *,
+    from_results: bool,
 ) -> None:
     declined: set[Label] = set()
-    while True:
+    for _ in range(2 * len(loop_pairs(module))):  # loops in loops become pairs of their own
         chosen = _first_pair(module, selectors, declined)
         if not chosen:
             return
+        values, labels = list(chosen), list(chosen.values())  # the values are gone afterwards
+        reasons = {
+            labels[values.index(each.value)]: each.reason
+            for each in recompute(values, from_results=from_results)
+        }
+        declined.update(reasons)
         for selector in selectors:
-            if any(selector.matches(label) for label in chosen.values()):
-                used.add(selector)
-        values = list(chosen)
-        labels = list(chosen.values())  # the values are gone afterwards
-        for each in recompute(values, from_results=from_results):
-            label = labels[values.index(each.value)]
-            declined.add(label)
-            remark("rematerialize", "declined", module.location, f"{label}: {each.reason}")
+            for label in filter(selector.matches, labels):
+                _note(outcomes, selector, reasons.get(label, ""), module)
+
+
+def _note(
+    outcomes: dict[Selector, str], selector: Selector, reason: str, module: ir.Operation
+) -> None:
+    outcomes[selector] = reason and outcomes.get(selector, reason)
+    if reason:
+        remark("rematerialize", "declined", module.location, f"{selector}: {reason}")
 
 
 def _first_pair(
@@ -79,18 +95,17 @@ def _is_computed(value: StackedValue) -> bool:
     return not isinstance(value.value.owner, ir.Block)
 
 
-def _split(module: ir.Operation, selectors: Sequence[Selector], used: set[Selector]) -> None:
+def _split(
+    module: ir.Operation, selectors: Sequence[Selector], outcomes: dict[Selector, str]
+) -> None:
     for selector in selectors:
-        done = set[ir.OpView]()
-        for pair in outermost_pairs(module):
-            op = pair.forward.op
-            if op in done or not selector.matches(label_of(op)):
-                continue
-            done.add(op)
-            used.add(selector)
-            reason = in_segments(pair, selector.segments, levels=selector.levels)
-            if reason:
-                remark("rematerialize", "declined", module.location, f"{selector}: {reason}")
+        # The last pair first: the loops that replace it come after the pairs that are left.
+        for number in reversed(range(len(outermost_pairs(module)))):
+            pairs = outermost_pairs(module)
+            if number < len(pairs) and selector.matches(label_of(pairs[number].forward.op)):
+                levels = selector.levels
+                reason = in_segments(pairs[number], selector.segments, levels=levels)
+                _note(outcomes, selector, reason, module)
 
 
 def outermost_pairs(module: ir.Operation) -> list[LoopPair]:

@@ -143,7 +143,7 @@ class _Chooser:
                 found.append(LoopChoice((selector,), before - after, seconds, len(pair.reads)))
             if len(found) > 1:
                 yield LoopChoice(
-                    tuple(s for each in found for s in each.selectors),
+                    tuple({s.label: s for each in found for s in each.selectors}.values()),
                     sum(each.bytes for each in found),
                     sum(each.seconds for each in found),
                     sum(each.values for each in found),
