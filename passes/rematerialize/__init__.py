@@ -62,7 +62,8 @@ def rematerialize(
     labels = repeatable_values(timeline)
     chosen = []
     for selector in selectors:
-        found = [value for value, label in labels.items() if selector.matches(label)]
+        of_values = {} if selector.segments else labels
+        found = [value for value, label in of_values.items() if selector.matches(label)]
         if not found and plan.path and outcomes.get(selector, _NO_MATCH):
             reason = outcomes.get(selector, _NO_MATCH)
             raise UsageError(
