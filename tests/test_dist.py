@@ -106,7 +106,7 @@ def test_the_metadata_is_complete(built):
 def test_jxc_requires_few_packages(built):
     required = [each for each in metadata(built[1]).get_all("Requires-Dist") if "extra" not in each]
     names = sorted(re.split(r"[>=<]", each)[0] for each in required)
-    assert names == ["click", "jax", "jaxlib", "numpy", "platformdirs", "rich"]
+    assert names == ["click", "jax", "jaxlib", "numpy", "platformdirs", "rich", "scipy"]
 
 
 def test_the_wheel_and_the_sdist_are_small(built):

@@ -62,9 +62,12 @@ def _order(generator: random.Random) -> str:
 
 
 def _keeps_results(found: Pass) -> bool:
-    """Whether a pass adds no results, and takes no file."""
-    return not found.adds_results and all(
-        option.type is not File for option in found.options.values()
+    """Whether a pass adds no results, takes no file, and applies to any program."""
+    is_for_steps = found.name == "microbatch"  # it refuses programs without a batch
+    return (
+        not found.adds_results
+        and not is_for_steps
+        and all(option.type is not File for option in found.options.values())
     )
 
 

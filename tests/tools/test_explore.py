@@ -163,6 +163,7 @@ def test_comparison_stores_results_as_differences(session):
     "pipeline",
     [
         "annotate-sharding{rules=/etc/passwd}",
+        "/etc/plan.toml,O2",
         "canonicalize{max-iterations=3}",
         "func.func(cse)",
         "inline{default-pipeline=canonicalize}",

@@ -20,6 +20,7 @@ from ...errors import UsageError
 from ...ir import make_context, read_module, write_bytecode
 from ...ir.locations import Frame, frames_of, path_of
 from ...pipeline import Pipeline, PipelineStep, make_pipeline, run_pipeline
+from ...pipeline.plans import PLAN_SUFFIX
 from ...pipeline.levels import LEVELS
 from ...pipeline.native import NATIVE_PASSES
 from ...rewrite import File, PassContext
@@ -94,6 +95,8 @@ def run_variant(module: bytes, variant: Variant, kind: str) -> VariantRun:
         UsageError: a name in the pipeline is unknown, or a pass would read a file.
         JxcError: a pass fails.
     """
+    if PLAN_SUFFIX in variant.pipeline:
+        raise UsageError("`jxc explore` runs no plan, which is a file; use `jxc opt`")
     pipeline = make_pipeline(variant.pipeline)
     _check(pipeline)
     labels = _labels(pipeline)
