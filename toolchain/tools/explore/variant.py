@@ -20,9 +20,9 @@ from ...errors import UsageError
 from ...ir import make_context, read_module, write_bytecode
 from ...ir.locations import Frame, frames_of, path_of
 from ...pipeline import Pipeline, PipelineStep, make_pipeline, run_pipeline
-from ...pipeline.plans import PLAN_SUFFIX
 from ...pipeline.levels import LEVELS
 from ...pipeline.native import NATIVE_PASSES
+from ...pipeline.plans import PLAN_SUFFIX
 from ...rewrite import File, PassContext
 from ...rewrite.actions import observe_rewrites
 
