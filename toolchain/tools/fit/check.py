@@ -13,18 +13,23 @@ from ...check.rebuild import NotValid, rebuild
 from ...check.rebuild_types import Change
 from ...check.verify import verify_modules
 from ...compiled.replicated import global_arguments
+from ...cost.liveness import Timeline
 from ...errors import JxcError
 from ...ir import clone_module
-from ...ir.locations import INLINE
+from ...ir.locations import INLINE, inline_calls
+from ...ir.module import main_of
 from ...pipeline.native import run_native
-from ...rewrite import reassociates
-from ...units import counted
+from ...rewrite import PassContext, reassociates
+from ...units import counted, show_seconds
 
-_MOST_BYTES = 2**24
+_MOST_BYTES = 2**20
 """The most bytes of arguments with which results are compared; larger sizes are reduced first."""
 
 _SECONDS = 30.0
 """The time for comparing results."""
+
+_LONGEST = 1.0
+"""The seconds of one run of a program whose results are compared; a comparison takes about 50."""
 
 _SMALL = 16
 """Sizes that are not reduced."""
@@ -46,6 +51,8 @@ def check_plan(module: ir.Module, apply: Callable[[ir.Module], ir.Module]) -> st
     if is_same_by_numbering(module, apply(module)):
         return "the same ops on the same values (exact), by value numbering"
     before = _reduced(module)
+    if (seconds := _seconds_here(before)) > _LONGEST:
+        return f"not by running it, which takes about {show_seconds(seconds)} on this CPU"
     try:
         after = apply(before)
     except JxcError as error:
@@ -61,6 +68,17 @@ def check_plan(module: ir.Module, apply: Callable[[ir.Module], ir.Module]) -> st
     sizes = "" if _bytes(before) == _bytes(module) else ", of reduced sizes"
     drawn = counted(found.draws, "set")
     return f"equal results, up to rounding, on {drawn} of arguments{sizes}"
+
+
+def _seconds_here(module: ir.Module) -> float:
+    """The price of a run on this machine's CPU."""
+    copy, context = clone_module(module), PassContext("cpu")
+    with copy.context:
+        inline_calls(copy.operation)
+        main = main_of(copy)
+        assert main is not None
+        timeline = Timeline(main.regions[0].blocks[0], context.device, context.rates)
+        return sum(step.seconds for step in timeline.steps)
 
 
 def _bytes(module: ir.Module) -> int:
