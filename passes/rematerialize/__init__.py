@@ -12,12 +12,12 @@ from jaxlib.mlir import ir
 from jxc.cost.liveness import Timeline
 from jxc.errors import UsageError
 from jxc.ir.labels import Label, label_of
-from jxc.ir.module import main_of
+from jxc.ir.module import main_of, ops_of
 from jxc.rewrite import File, PassContext, module_pass, remark
 
 from .in_loops import compute_again_in_loops
 from .pairs import prepare
-from .selectors import parse_plan, parse_words
+from .selectors import Selector, parse_plan, parse_words
 from .straight_line import compute_again, is_repeatable
 
 _NO_FILE = File()
@@ -64,8 +64,8 @@ def rematerialize(
     for selector in selectors:
         of_values = {} if selector.segments else labels
         found = [value for value, label in of_values.items() if selector.matches(label)]
-        if not found and plan.path and outcomes.get(selector, _NO_MATCH):
-            reason = outcomes.get(selector, _NO_MATCH)
+        reason = outcomes.get(selector, _NO_MATCH)
+        if not found and plan.path and reason and not _is_written(block, selector):
             raise UsageError(
                 f"{plan.path}: no value of this program matches {selector}: {reason}. Remove the "
                 "entry, or run jxc fit again"
@@ -74,6 +74,14 @@ def rematerialize(
     in_loops = sum(not reason for reason in outcomes.values())
     count = in_loops + compute_again(block, timeline, chosen)
     remark("rematerialize", "applied", module.location, f"{count} values are computed again")
+
+
+def _is_written(block: ir.Block, selector: Selector) -> bool:
+    """Whether an op has the label of a selector, although its value is not kept.
+
+    Loops that run in segments move the peak: other values need not be computed again then.
+    """
+    return not selector.segments and any(selector.matches(label_of(op)) for op in ops_of(block))
 
 
 def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:
