@@ -9,20 +9,14 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
-from jxc.ir.module import has_regions, walk
+from jxc.ir.module import captured_values, has_regions, walk
 from jxc.ir.values import element_type, shape_of
 
 
 def used_by(op: ir.OpView) -> Iterator[ir.Value]:
     """The operands of an op, and of the ops in its regions."""
     yield from op.operands
-    if has_regions(op):
-        inside = [*walk(op)]
-        own = {result for each in inside for result in each.results}
-        blocks = [b for each in (op, *inside) for region in each.regions for b in region.blocks]
-        own |= {argument for block in blocks for argument in block.arguments}
-        for each in inside:
-            yield from (operand for operand in each.operands if operand not in own)
+    yield from captured_values(op)
 
 
 def copy_with(op: ir.OpView, given: Mapping[ir.Value, ir.Value]) -> ir.OpView:

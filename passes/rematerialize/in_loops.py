@@ -80,10 +80,9 @@ def _first_pair(
 ) -> dict[StackedValue, Label]:
     """The chosen values of the first pair of loops that has some."""
     for pair in loop_pairs(module):
-        labels = {v: label_of(v.value.owner) for v in pair.stacked if _is_computed(v)}
         chosen = {
             value: label
-            for value, label in labels.items()
+            for value, label in labels_of(pair).items()
             if label not in declined and any(each.matches(label) for each in selectors)
         }
         if chosen:
@@ -91,8 +90,10 @@ def _first_pair(
     return {}
 
 
-def _is_computed(value: StackedValue) -> bool:
-    return not isinstance(value.value.owner, ir.Block)
+def labels_of(pair: LoopPair) -> dict[StackedValue, Label]:
+    """The labels of the stacked values of a pair that an op computes, not carried ones."""
+    owners = {each: each.value.owner for each in pair.stacked}
+    return {each: label_of(op) for each, op in owners.items() if not isinstance(op, ir.Block)}
 
 
 def _split(
@@ -110,5 +111,9 @@ def _split(
 
 def outermost_pairs(module: ir.Operation) -> list[LoopPair]:
     """The pairs of loops that are in no other loop or branch."""
-    pairs = loop_pairs(module)
-    return [p for p in pairs if p.forward.op.operation.parent.name == "func.func"]
+    return [pair for pair in loop_pairs(module) if is_outermost(pair)]
+
+
+def is_outermost(pair: LoopPair) -> bool:
+    """Whether a pair of loops is in no other loop or branch."""
+    return str(pair.forward.op.operation.parent.name) == "func.func"

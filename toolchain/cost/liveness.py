@@ -13,7 +13,7 @@ from math import isnan
 
 from jaxlib.mlir import ir
 
-from ..ir.module import has_regions, ops_of, terminator, walk
+from ..ir.module import captured_values, has_regions, ops_of, terminator
 from .device import Device
 from .flops import bytes_of
 from .formulas import names
@@ -28,7 +28,6 @@ _IN_PLACE = frozenset({"while", "dynamic_update_slice", "scatter", "optimization
 
 _HIGH, _LOW = 0.5, 0.25
 """A top has more than one of these shares of the peak, and less than the other on both sides."""
-
 
 _WITHIN_KERNELS = ELEMENTWISE | FREE | names("broadcast_in_dim reshape")
 
@@ -127,11 +126,7 @@ class Timeline:
     @cached_property
     def captured(self) -> set[ir.Value]:
         """The stored values that ops in regions read."""
-        found = set[ir.Value]()
-        for step in self.steps:
-            if has_regions(step.op):
-                found.update(_captured(step.op))
-        return found
+        return {value for step in self.steps for value in captured_values(step.op)}
 
     @property
     def results(self) -> list[ir.Value]:
@@ -208,11 +203,8 @@ def _fused_again(steps: Sequence[KernelStep], results: Iterable[ir.Value]) -> li
     It computes elementwise ops in each kernel that reads them, matrix products included, if they
     read no more bytes than they would store: an activation function, or a softmax after its sums.
     """
-    kept, sources, returned = (
-        list[KernelStep](),
-        dict[ir.Value, tuple[ir.Value, ...]](),
-        set(results),
-    )
+    kept, returned = list[KernelStep](), set(results)
+    sources: dict[ir.Value, tuple[ir.Value, ...]] = {}
     for step in steps:
         reads = dict.fromkeys(v for each in step.reads for v in sources.get(each, (each,)))
         step = replace(step, reads=tuple(reads))
@@ -237,28 +229,10 @@ def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Ke
     reads = dict.fromkeys(kernel.reads)
     inner = 0
     if has_regions(op):
-        reads.update(dict.fromkeys([*op.operands, *_captured(op)]))
+        reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
         inner = _inner_bytes(op, device, rates)
     seconds = model.price(kernel).seconds
     return KernelStep(op, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
-
-
-def _captured(op: ir.OpView) -> list[ir.Value]:
-    """The values that ops in the regions of `op` read from outside of it."""
-    inner = {result for each in walk(op) for result in each.results}
-    read = [value for each in walk(op) for value in each.operands]
-    return [v for v in read if v not in inner and not _is_argument_inside(v, op)]
-
-
-def _is_argument_inside(value: ir.Value, op: ir.OpView) -> bool:
-    if not isinstance(value.owner, ir.Block):
-        return False
-    owner = value.owner.owner
-    while owner is not None:
-        if owner.operation == op.operation:
-            return True
-        owner = owner.operation.parent
-    return False
 
 
 def _inner_bytes(op: ir.OpView, device: Device, rates: Rates) -> int:

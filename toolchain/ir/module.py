@@ -105,6 +105,17 @@ def has_regions(op: ir.Operation | ir.OpView) -> bool:
     return known
 
 
+def captured_values(op: ir.Operation | ir.OpView) -> list[ir.Value]:
+    """The values that ops in the regions of `op` read from outside of it, as often as they do."""
+    if not has_regions(op):
+        return []
+    inside = list(walk(op))
+    own = {result for each in inside for result in each.results}
+    blocks = [b for each in (op, *inside) for region in each.regions for b in region.blocks]
+    own |= {argument for block in blocks for argument in block.arguments}
+    return [value for each in inside for value in each.operands if value not in own]
+
+
 def argument_names(function: ir.OpView) -> list[str]:
     """The name of each argument of a function, from its location as JAX writes it ("p['w']").
 

@@ -11,7 +11,7 @@ from ..rewrite import File
 from .step import PipelineStep
 
 PLAN_SUFFIX = ".toml"
-_VERSION = 1
+PLAN_VERSION = 1
 _OPTION = "plan"
 
 
@@ -25,8 +25,10 @@ def read_plan(path: str) -> str:
         found = tomllib.loads(File(path).read())
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not a plan: {error}") from None
-    if (version := found.get("version")) != _VERSION:
-        raise UsageError(f"{path}: expected a plan with version = {_VERSION}, found {version!r}")
+    if (version := found.get("version")) != PLAN_VERSION:
+        raise UsageError(
+            f"{path}: expected a plan with version = {PLAN_VERSION}, found {version!r}"
+        )
     pipeline = found.get("pipeline")
     if not isinstance(pipeline, str):
         raise UsageError(

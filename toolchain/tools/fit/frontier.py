@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from ...cost.liveness import Timeline, size_of
 from ...ir.labels import Label
 from ...passes.rematerialize.selectors import Selector
-from .loops import LoopChoice
+from .loops import LoopChoice, unbeaten
 from .network import CutNetwork
 from .simulate import simulate
 
@@ -166,11 +166,7 @@ class Frontier:
 
     def _best(self, choices: Iterable[FitChoice]) -> list[FitChoice]:
         """The choices of which none needs less memory in no more time, most memory first."""
-        found: list[FitChoice] = []
-        for each in sorted(choices, key=lambda c: (c.peak, c.seconds, len(c.selectors))):
-            if not found or each.seconds < found[-1].seconds:
-                found.append(each)
-        return found[::-1]
+        return unbeaten(sorted(choices, key=lambda c: (c.peak, c.seconds, len(c.selectors))))
 
 
 def _with_loops(choice: FitChoice, loops: LoopChoice) -> FitChoice:

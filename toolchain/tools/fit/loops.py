@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from jaxlib.mlir import ir
 
@@ -16,9 +17,9 @@ from ...cost.device import Device
 from ...cost.prices import price_of_ops
 from ...cost.rates import Rates
 from ...ir.labels import Label, label_of
-from ...passes.rematerialize.in_loops import reads_results
+from ...passes.rematerialize.in_loops import is_outermost, labels_of, reads_results
 from ...passes.rematerialize.loops import freed_bytes, recomputed_ops
-from ...passes.rematerialize.pairs import LoopPair, StackedValue, loop_pairs
+from ...passes.rematerialize.pairs import LoopPair, loop_pairs
 from ...passes.rematerialize.segments import (
     bytes_in_segments,
     ops_in_segments,
@@ -60,20 +61,34 @@ def loop_choices(module: ir.Operation, device: Device, rates: Rates) -> list[Loo
     pairs = [pair for pair in loop_pairs(module) if pair.stacked]
     chooser = _Chooser(pairs, device, rates)
     found = [LoopChoice(), *chooser.greedy(), *chooser.segmented()]
-    best: list[LoopChoice] = []
-    for each in sorted(found, key=lambda choice: (-choice.bytes, choice.seconds)):
-        if not best or each.seconds < best[-1].seconds:
-            best.append(each)
-    return best[::-1]
+    return unbeaten(sorted(found, key=lambda choice: (-choice.bytes, choice.seconds)))
+
+
+class _Timed(Protocol):
+    @property
+    def seconds(self) -> float: ...
+
+
+_Choice = TypeVar("_Choice", bound=_Timed)
+
+
+def unbeaten(choices: Iterable[_Choice]) -> list[_Choice]:
+    """The choices of which none needs less memory in no more time, most memory first.
+
+    Args:
+        choices: in order of memory, the least first, and then of time.
+    """
+    found: list[_Choice] = []
+    for each in choices:
+        if not found or each.seconds < found[-1].seconds:
+            found.append(each)
+    return found[::-1]
 
 
 class _Chooser:
     def __init__(self, pairs: Sequence[LoopPair], device: Device, rates: Rates) -> None:
         self.pairs, self.device, self.rates = pairs, device, rates
-        self.labels = [
-            {each: label_of(each.value.owner) for each in pair.stacked if _is_computed(each)}
-            for pair in pairs
-        ]
+        self.labels = [labels_of(pair) for pair in pairs]
         self._known: dict[tuple[int, frozenset[Label]], tuple[int, float, int]] = {}
 
     def greedy(self) -> Iterable[LoopChoice]:
@@ -128,8 +143,7 @@ class _Chooser:
         for levels in (1, 2):
             found = [LoopChoice()]
             for number, pair in enumerate(self.pairs):
-                is_inside = pair.forward.op.operation.parent.name != "func.func"
-                if is_inside or pair.forward.trips < _LEAST_TRIPS:
+                if not is_outermost(pair) or pair.forward.trips < _LEAST_TRIPS:
                     continue
                 segments = segments_of_least_bytes(pair, levels=levels)
                 if why_not_in_segments(pair, segments, levels=levels):
@@ -148,10 +162,6 @@ class _Chooser:
                     sum(each.seconds for each in found),
                     sum(each.values for each in found),
                 )
-
-
-def _is_computed(value: StackedValue) -> bool:
-    return not isinstance(value.value.owner, ir.Block)
 
 
 def _is_read_elsewhere(value: ir.Value, ops: Sequence[ir.OpView]) -> bool:

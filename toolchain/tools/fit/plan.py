@@ -11,8 +11,7 @@ from typing import Any
 from ...files import write_output
 from ...ir.labels import Label
 from ...passes.rematerialize.selectors import Selector
-
-VERSION = 1
+from ...pipeline.plans import PLAN_VERSION
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class FitPlan:
             "# jxc compile -p FILE. Entries match by op, function and text of the line, so that",
             "# sizes and the number of layers may change. The keys values, bytes and seconds are",
             "# notes.",
-            f"version = {VERSION}",
+            f"version = {PLAN_VERSION}",
             f"pipeline = {_toml(self.pipeline)}",
             *_table("[made_for]", self.made_for),
         ]

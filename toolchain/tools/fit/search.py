@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
-from ...compiled.program import Compiled, Refused, compile_module
+from ...compiled.program import Refused, compile_module
 from ...cost.liveness import Timeline
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
@@ -169,10 +170,8 @@ class _Finder:
         self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "plan.toml"
-            self._plan(choice).save(path)
-            return self._after(str(path))
+        with _saved(self._plan(choice)) as path:
+            return self._after(path)
 
     def _after(self, pipeline: str) -> Lowered:
         return self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
@@ -201,7 +200,7 @@ class _Finder:
         return Trial(
             name,
             fit.needed,
-            _seconds(found),
+            found.step.seconds,
             largest=tuple(map(str, found.memory.buffers[:_SHOWN])),
             compile_seconds=found.build.seconds,
         )
@@ -228,10 +227,8 @@ class _Finder:
 
     def _check(self, choice: FitChoice) -> str:
         self.tell("checking the plan")
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "plan.toml"
-            replace(self._plan(choice), pipeline="rematerialize").save(path)
-            steps, context = make_pipeline(str(path)), PassContext(self.target.name)
+        with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
+            steps, context = make_pipeline(path), PassContext(self.target.name)
 
             def apply(module: ir.Module) -> ir.Module:
                 after = clone_module(module)
@@ -247,8 +244,13 @@ def _rank(trial: Trial) -> tuple[float, int]:
     return known, trial.needed
 
 
-def _seconds(found: Compiled) -> float:
-    return found.step.seconds
+@contextmanager
+def _saved(plan: FitPlan) -> Iterator[str]:
+    """The path of a file with a plan, which is removed afterwards."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.toml"
+        plan.save(path)
+        yield str(path)
 
 
 def frontier_of(module: ir.Module, target: Target) -> Frontier:
@@ -275,10 +277,8 @@ def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
     """The lines of a plan: what each frees and costs, given the others."""
     whole = simulate(frontier.timeline, frontier.members(choice.selectors))
     found = []
-    loops, straight = (
-        choice.loops.selectors,
-        choice.selectors[: -len(choice.loops.selectors) or None],
-    )
+    loops = choice.loops.selectors
+    straight = choice.selectors[: -len(loops) or None]
     for each in straight:
         others = [other for other in straight if other != each]
         without = simulate(frontier.timeline, frontier.members(others))
