@@ -145,7 +145,7 @@ def test_sentence_says_that_no_line_changed_with_o2(monkeypatch):
 
 def test_cost_of_recording_is_said_for_each_program(tmp_path):
     text = """
-import jax, jax.numpy as jnp
+import jax, jax.numpy as jnp, numpy as np
 
 @jax.jit
 def small(a):
@@ -155,9 +155,9 @@ def small(a):
 def large(a):
     return a @ a
 
-for _ in range(8):
-    small(jnp.eye(8)).block_until_ready()
-    large(jnp.ones((700, 700))).block_until_ready()
+for _ in range(8):  # NumPy's arrays, as making one with JAX is a program of its own
+    small(np.eye(8, dtype="float32")).block_until_ready()
+    large(np.ones((700, 700), "float32")).block_until_ready()
 """
     done = profile(tmp_path, text, "--json", "p.json")
     found = json.loads((tmp_path / "p.json").read_text())["overhead"]
