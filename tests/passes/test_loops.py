@@ -265,3 +265,20 @@ def test_callbacks_run_as_often_as_before():
     np.testing.assert_allclose(fast(*args), jax.jit(run)(*args), rtol=1e-9)
     jax.effects_barrier()
     assert len(seen) == 12
+
+
+@pytest.mark.parametrize("bounds", [(2.0, 3.0), "arguments"])
+def test_scalar_that_depends_on_a_row(bounds):
+    x, w = arrays((6, 4, 3), (3, 5))
+
+    def run(x, w, low, high):
+        low, high = (low, high) if bounds == "arguments" else bounds
+
+        def step(h, row):
+            chosen = lax.select(row[0, 0] > 0, jnp.asarray(low), jnp.asarray(high))
+            h = jnp.tanh(h + (lax.clamp(low, row[0, 1], high) * chosen * row) @ w)
+            return h, None
+
+        return lax.scan(step, jnp.zeros((4, 5), x.dtype), x)[0]
+
+    check(run, x, w, np.float32(-0.5), np.float32(0.7))
