@@ -144,11 +144,15 @@ def _with_rows(op: ir.OpView, operands: _Operands, trips: int) -> ir.Value:
 
 
 def _elementwise(op: ir.OpView, operands: _Operands, trips: int) -> ir.Value:
-    """An elementwise op. Loop-invariant scalars stay scalars, which `select` and `clamp` accept."""
+    """An elementwise op. Loop-invariant scalars stay scalars, which `select` and `clamp` accept.
+
+    If the result is a scalar too, it becomes a vector, and so do all operands.
+    """
     shape = [trips, *shape_of(op.results[0])]
     given = []
     for value, has_rows in operands:
-        is_scalar = not shape_of(value) and type(op) in (hlo.SelectOp, hlo.ClampOp)
+        may_be_scalar = len(shape) > 1 and type(op) in (hlo.SelectOp, hlo.ClampOp)
+        is_scalar = may_be_scalar and not shape_of(value)
         if not has_rows and not is_scalar and (element := splat_attr(value)) is not None:
             given.append(build.splat(element, with_shape(value, shape)))
         elif is_scalar:

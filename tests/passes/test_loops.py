@@ -281,4 +281,4 @@ def test_scalar_that_depends_on_a_row(bounds):
 
         return lax.scan(step, jnp.zeros((4, 5), x.dtype), x)[0]
 
-    check(run, x, w, np.float32(-0.5), np.float32(0.7))
+    check(run, x, w, -0.5, 0.7)
