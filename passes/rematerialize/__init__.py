@@ -7,9 +7,11 @@ a program that was written without it. `jxc fit` chooses the values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxlib.mlir import ir
 
-from jxc.cost.liveness import Timeline
+from jxc.cost.liveness import Timeline, peak_block
 from jxc.errors import UsageError
 from jxc.ir.labels import Label, label_of
 from jxc.ir.module import main_of, ops_of
@@ -42,7 +44,9 @@ def rematerialize(
         share = 0.5                   # the first half of them; all of them without it
 
     Only values that XLA stores, and that are live when the program needs most memory, are computed
-    again; the ops that read them later read copies. Random bits are the same again, since they
+    again; the ops that read them later read copies. If the body of a loop needs most of the memory
+    at the peak, its values are computed again: a loop over steps of training, for example, or the
+    one of `microbatch`. Random bits are the same again, since they
     are functions of their keys. Custom calls and ops with effects are never repeated. An entry of
     a plan that matches no value of the program is an error.
     """
@@ -57,15 +61,16 @@ def rematerialize(
         return
     prepare(module)
     outcomes = compute_again_in_loops(module, selectors, context.target)
-    block = main.regions[0].blocks[0]
-    timeline = Timeline(block, context.device, context.rates)
+    outer = main.regions[0].blocks[0]
+    peak = peak_block(outer, context.device, context.rates)
+    block, timeline = peak.block, peak.timeline
     labels = repeatable_values(timeline)
     chosen = []
     for selector in selectors:
         of_values = {} if selector.segments else labels
         found = [value for value, label in of_values.items() if selector.matches(label)]
         reason = outcomes.get(selector, _NO_MATCH)
-        if not found and plan.path and reason and not _is_written(block, selector):
+        if not found and plan.path and reason and not _is_written([outer, block], selector):
             raise UsageError(
                 f"{plan.path}: no value of this program matches {selector}: {reason}. Remove the "
                 "entry, or run jxc fit again"
@@ -76,12 +81,13 @@ def rematerialize(
     remark("rematerialize", "applied", module.location, f"{count} values are computed again")
 
 
-def _is_written(block: ir.Block, selector: Selector) -> bool:
+def _is_written(blocks: Sequence[ir.Block], selector: Selector) -> bool:
     """Whether an op has the label of a selector, although its value is not kept.
 
     Loops that run in segments move the peak: other values need not be computed again then.
     """
-    return not selector.segments and any(selector.matches(label_of(op)) for op in ops_of(block))
+    ops = [op for block in blocks for op in ops_of(block)]
+    return not selector.segments and any(selector.matches(label_of(op)) for op in ops)
 
 
 def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:

@@ -58,7 +58,7 @@ def _imported(path):
 
 @pytest.fixture
 def plan(model, tmp_path):
-    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB")
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
     assert found.fits and found.plan is not None
     found.save(tmp_path / "plan.toml")
     return tmp_path / "plan.toml"

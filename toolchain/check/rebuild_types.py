@@ -131,14 +131,19 @@ CONVOLUTION_WINDOW = ("window_strides", "lhs_dilation", "rhs_dilation")
 
 
 def _slice(op: hlo.SliceOp, operands: Values, change: Change) -> Attributes:
-    """The same fractions of the new sizes."""
+    """As many elements as the change says for that number, or the same fractions of the sizes."""
     cuts = []
-    taken = zip(op.start_indices, op.limit_indices, strict=True)
+    taken = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
     sizes = zip(shape_of(op.operand), shape_of(operands[0]), strict=True)
-    for (first, limit), (old, new) in zip(taken, sizes, strict=True):
-        if old not in (new, 0, DYNAMIC) and new != DYNAMIC:
-            first, limit = first * new // old, -(-limit * new // old)
-        cuts.append((first, limit))
+    for (first, limit, stride), (old, new) in zip(taken, sizes, strict=True):
+        count, wanted = limit - first, change.static(limit - first)
+        if old in (new, 0, DYNAMIC) or new == DYNAMIC:
+            cuts.append((first, limit))
+        elif stride == 1 and wanted != count and wanted <= new:
+            start = new - wanted if limit == old else min(first * new // old, new - wanted)
+            cuts.append((start, start + wanted))
+        else:
+            cuts.append((first * new // old, -(-limit * new // old)))
     starts, limits = zip(*cuts, strict=True) if cuts else ((), ())
     return {"start_indices": integers(starts), "limit_indices": integers(limits)}
 

@@ -32,11 +32,19 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     metavar="S",
     help="Compile no further version after so many seconds.",
 )
+@click.option(
+    "--exact", is_flag=True, help="Do not run the batch in parts, which sums in another order."
+)
 @options_of(PassOptions)
 @json_option
 @click.option("-o", "output", metavar="FILE.toml", help="Write the plan to FILE.toml.")
 def fit_command(
-    source: str, seconds: float, max_memory: str | None, as_json: bool, **flags: Any
+    source: str,
+    seconds: float,
+    exact: bool,
+    max_memory: str | None,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Find which values a program has to compute again, instead of keeping them, so that it fits
     into memory at the least time; print what was tried, and write the plan.
@@ -72,6 +80,7 @@ def fit_command(
                 pipeline=spec,
                 assume=job.assume,
                 seconds=seconds,
+                exact=exact,
                 tell=tell,
             )
         if found.plan and output:

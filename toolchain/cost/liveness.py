@@ -6,13 +6,15 @@ for itself, mostly to need less memory, within the same dependences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan
+from math import isnan, prod
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
+from ..ir.bounds import trip_count
 from ..ir.module import captured_values, has_regions, ops_of, terminator
 from .device import Device
 from .flops import bytes_of
@@ -45,6 +47,7 @@ class KernelStep:
         reads: the values that it reads from memory.
         seconds: its price.
         inner_bytes: what the ops in its regions need besides.
+        is_in_place: whether its result is written into an array that a loop carries.
     """
 
     op: ir.OpView
@@ -52,11 +55,17 @@ class KernelStep:
     reads: tuple[ir.Value, ...]
     seconds: float
     inner_bytes: int = 0
+    is_in_place: bool = False
 
-    @property
+    @cached_property
     def results(self) -> list[ir.Value]:
         """The values that it stores."""
         return list(self.op.results)
+
+    @cached_property
+    def stored(self) -> list[int]:
+        """The bytes of memory that each result takes."""
+        return [0 if self.is_in_place else size_of(value) for value in self.results]
 
 
 class Timeline:
@@ -79,7 +88,7 @@ class Timeline:
         found = kernels_of(ops, self._results, kind=device.kind)
         found.sort(key=lambda kernel: order[kernel.root.op])
         steps = [_step(kernel, model, device, rates) for kernel in found]
-        steps = [step for step in steps if not _is_update(step)]
+        steps = [_in_place(step, block) for step in steps if not _is_update(step)]
         steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
         self.steps = _without_initial_values(steps, self._results)
         self.made = {v: i for i, step in enumerate(self.steps) for v in step.results}
@@ -88,12 +97,17 @@ class Timeline:
     @cached_property
     def live(self) -> list[int]:
         """The bytes that are live at each step, without the arguments of the block."""
-        return live_bytes(self.steps, self.last)
+        return live_bytes([(step, step.results) for step in self.steps], self.last)
 
     @cached_property
     def peak(self) -> int:
         """The most bytes that are live at one step."""
         return max(self.live, default=0)
+
+    @cached_property
+    def seconds(self) -> float:
+        """The time of all kernels."""
+        return sum(step.seconds for step in self.steps)
 
     @cached_property
     def tops(self) -> list[int]:
@@ -134,35 +148,110 @@ class Timeline:
         return self._results
 
 
+@dataclass(frozen=True)
+class PeakBlock:
+    """The block in which a program needs most memory.
+
+    Attributes:
+        block: of @main, or of a loop.
+        timeline: of the block.
+        runs: how often the block runs.
+        outside: bytes that are live around the block.
+        elsewhere: the most bytes that are live at other kernels of the blocks around it.
+        around: the time of the kernels around it.
+    """
+
+    block: ir.Block
+    timeline: Timeline
+    runs: int = 1
+    outside: int = 0
+    elsewhere: int = 0
+    around: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The time of the program."""
+        return self.around + self.runs * self.timeline.seconds
+
+
+def peak_block(block: ir.Block, device: Device, rates: Rates) -> PeakBlock:
+    """The block that holds more than half of the bytes at the peak of a block.
+
+    That is `block`, or the body of a loop: of steps of training, or of parts of a batch.
+    """
+    found = PeakBlock(block, Timeline(block, device, rates))
+    while (step := _loop_at_peak(found.timeline)) is not None:
+        live, number = found.timeline.live, found.timeline.steps.index(step)
+        others = [size for index, size in enumerate(live) if index != number]
+        body = step.op.body.blocks[0]
+        found = PeakBlock(
+            body,
+            Timeline(body, device, rates),
+            runs_of(body),
+            found.outside + live[number] - step.inner_bytes,
+            max(found.elsewhere, found.outside + max(others, default=0)),
+            found.seconds - found.runs * step.seconds,
+        )
+    return found
+
+
+def _loop_at_peak(timeline: Timeline) -> KernelStep | None:
+    if not timeline.steps:
+        return None
+    top = max(range(len(timeline.steps)), key=timeline.live.__getitem__)
+    step = timeline.steps[top]
+    return step if _is_loop(step) and 2 * step.inner_bytes > timeline.peak else None
+
+
+def runs_of(block: ir.Block) -> int:
+    """How often a block runs, by the trip counts of the loops around it; those unknown count once.
+    """
+    op, trips = block.owner.opview, list[int]()
+    while op is not None and op.operation.name != "func.func":
+        if isinstance(op, hlo.WhileOp):
+            trips.append(trip_count(op) or 1)
+        parent = op.operation.parent
+        op = parent.opview if parent is not None else None
+    return prod(trips)
+
+
 def last_reads(steps: Sequence[KernelStep], results: Iterable[ir.Value]) -> dict[ir.Value, int]:
     """For each value, the index of the last step that reads it."""
     found = {value: index for index, step in enumerate(steps) for value in step.reads}
     return {**found, **dict.fromkeys(results, len(steps))}
 
 
-def live_bytes(steps: Sequence[KernelStep], last: dict[ir.Value, int]) -> list[int]:
-    """The bytes that are live at each step, if each value is freed after its last read."""
-    made = {value for step in steps for value in step.results}
-    ending: dict[int, list[ir.Value]] = {}
-    for value in made:
-        ending.setdefault(last.get(value, -1), []).append(value)
+def live_bytes(
+    runs: Sequence[tuple[KernelStep, Sequence[Hashable]]], last: Mapping[Hashable, int]
+) -> list[int]:
+    """The bytes that are live at each kernel, if each value is freed after its last read.
+
+    Args:
+        runs: the kernels in order, each with keys of its results, which tell copies apart.
+        last: for each key, the index of the last kernel that reads it.
+    """
+    ending: dict[int, list[int]] = {}
     live, found = 0, []
-    for index, step in enumerate(steps):
-        freed = [size_of(value) for value in ending.get(index, ())]
-        stored = [size_of(value) for value in step.results]
-        live += sum(stored)
-        found.append(live - reused_bytes(step, stored, freed) + step.inner_bytes)
-        unread = sum(size_of(v) for v in step.results if last.get(v, -1) < index)
+    for index, (step, keys) in enumerate(runs):
+        unread = 0
+        for key, size in zip(keys, step.stored, strict=True):
+            if (end := last.get(key, -1)) > index:
+                ending.setdefault(end, []).append(size)
+            else:
+                unread += size
+        live += sum(step.stored)
+        freed = ending.pop(index, [])
+        found.append(live - reused_bytes(step, freed) + step.inner_bytes)
         live -= sum(freed) + unread
     return found
 
 
-def reused_bytes(step: KernelStep, stored: Sequence[int], freed: Sequence[int]) -> int:
+def reused_bytes(step: KernelStep, freed: Sequence[int]) -> int:
     """The bytes of results that are stored in the memory of operands that are read no more."""
     name = step.op.operation.name.removeprefix("stablehlo.")
     if name in _IN_PLACE:
-        return min(sum(stored), sum(freed))
-    return max((size for size in freed if size in stored), default=0)
+        return min(sum(step.stored), sum(freed))
+    return max((size for size in freed if size in step.stored), default=0)
 
 
 def size_of(value: ir.Value) -> int:
@@ -191,6 +280,23 @@ def _is_update(step: KernelStep) -> bool:
     if not is_update or not isinstance(step.op.operands[0].owner, ir.Block):
         return False
     return str(step.op.operands[0].owner.owner.operation.name) != "func.func"
+
+
+def _in_place(step: KernelStep, block: ir.Block) -> KernelStep:
+    """The kernel, in place if its result is the next value of an array that a loop carries."""
+    if len(step.results) != 1 or not _is_body(block):
+        return step
+    value, following = step.results[0], terminator(block).operands
+    for read in step.reads:
+        if read.owner == block and read.type == value.type:
+            if following[ir.BlockArgument(read).arg_number] == value:
+                return replace(step, is_in_place=True)
+    return step
+
+
+def _is_body(block: ir.Block) -> bool:
+    loop = block.owner.opview
+    return isinstance(loop, hlo.WhileOp) and loop.body.blocks[0] == block
 
 
 def _is_loop(step: KernelStep) -> bool:

@@ -23,6 +23,7 @@ def fit(
     max_memory: int | str | None = None,
     pipeline: str = "O2",
     seconds: float = 300.0,
+    exact: bool = False,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
 ) -> FitResult:
@@ -40,6 +41,8 @@ def fit(
         pipeline: the passes that run after those of the plan, as text.
         seconds: no further version is compiled after so many. Ctrl-C ends the search as well; both
             give the best plan found until then.
+        exact: whether only measures are tried that keep each bit of the results: the batch does not
+            run in parts, whose sums are added in another order.
         progress: called with a description of each step; by default, a terminal or a notebook
             shows it if it takes long.
 
@@ -68,4 +71,12 @@ def fit(
         )
     with contextlib.ExitStack() as stack:
         tell = progress or stack.enter_context(line_of_progress(f"lowering for {hardware.name}"))
-        return search(lowered, hardware, budget, pipeline=pipeline, seconds=seconds, tell=tell)
+        return search(
+            lowered,
+            hardware,
+            budget,
+            pipeline=pipeline,
+            seconds=seconds,
+            exact=exact,
+            tell=tell,
+        )

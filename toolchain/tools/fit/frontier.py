@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from jaxlib.mlir import ir
 
-from ...cost.liveness import Timeline, size_of
+from ...cost.liveness import PeakBlock, size_of
 from ...ir.labels import Label
 from ...passes.rematerialize.selectors import Selector
 from .loops import LoopChoice, unbeaten
@@ -46,35 +46,39 @@ class FitChoice:
         peak: the most bytes that are live at once, without the arguments, by the model.
         seconds: the added time, by the model.
         loops: what loops compute again, which the others contain.
+        parts: of the batch, one after the other; 1 for the whole batch.
     """
 
     selectors: tuple[Selector, ...]
     peak: int
     seconds: float
     loops: LoopChoice = field(default_factory=LoopChoice)
+    parts: int = 1
 
 
 class Frontier:
-    """The choices for one block, from the most memory to the least.
+    """The choices for one program, from the most memory to the least.
 
     Args:
-        timeline: of the block.
+        peak: the block that needs most memory.
         labels: the values that can be computed again, with their labels.
         loops: what pairs of loops can compute again.
+        parts: of the batch, into which the program was split.
     """
 
     def __init__(
         self,
-        timeline: Timeline,
+        peak: PeakBlock,
         labels: dict[ir.Value, Label],
         loops: Sequence[LoopChoice] = (),
+        parts: int = 1,
     ) -> None:
-        self.timeline = timeline
+        self.peak, self.timeline, self.parts = peak, peak.timeline, parts
         self.values: dict[Label, list[ir.Value]] = {}
         for value, label in labels.items():
             self.values.setdefault(label, []).append(value)
         self.module: ir.Module | None = None  # which owns the values
-        self.network = CutNetwork(timeline, labels)
+        self.network = CutNetwork(self.timeline, labels)
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
@@ -160,8 +164,10 @@ class Frontier:
 
     def _simulated(self, selectors: tuple[Selector, ...]) -> FitChoice:
         if selectors not in self._known:
-            result = simulate(self.timeline, self.members(selectors))
-            self._known[selectors] = FitChoice(selectors, result.peak, result.seconds)
+            found = simulate(self.timeline, self.members(selectors))
+            peak = max(self.peak.elsewhere, self.peak.outside + found.peak)
+            seconds = self.peak.runs * found.seconds
+            self._known[selectors] = FitChoice(selectors, peak, seconds, parts=self.parts)
         return self._known[selectors]
 
     def _best(self, choices: Iterable[FitChoice]) -> list[FitChoice]:
@@ -172,7 +178,7 @@ class Frontier:
 def _with_loops(choice: FitChoice, loops: LoopChoice) -> FitChoice:
     selectors = choice.selectors + loops.selectors
     peak, seconds = max(choice.peak - loops.bytes, 0), choice.seconds + loops.seconds
-    return FitChoice(selectors, peak, seconds, loops)
+    return FitChoice(selectors, peak, seconds, loops, choice.parts)
 
 
 def _kept(values: Sequence[ir.Value], every: int) -> set[ir.Value]:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from jaxlib.mlir import ir
 
 from ...cost.device import Device
+from ...cost.liveness import runs_of
 from ...cost.prices import price_of_ops
 from ...cost.rates import Rates
 from ...ir.labels import Label, label_of
@@ -125,18 +126,22 @@ class _Chooser:
             ops = recomputed_ops(chosen, from_results=from_results)
             seconds = self._seconds(number, ops, [each.value for each in chosen])
             freed = freed_bytes(chosen, from_results=from_results)
-            self._known[key] = freed, seconds - self._moving(freed), len(chosen)
+            self._known[key] = freed, seconds - self._moving(number, freed), len(chosen)
         return self._known[key]
 
     def _seconds(self, number: int, ops: Sequence[ir.OpView], outputs: Sequence[ir.Value]) -> float:
         made = {result for op in ops for result in op.results}
         inside = [value for value in outputs if value in made]
         price = price_of_ops(ops, inside, self.device, self.rates)
-        return self.pairs[number].forward.trips * price.seconds
+        return self.pairs[number].forward.trips * self._runs(number) * price.seconds
 
-    def _moving(self, freed: int) -> float:
+    def _moving(self, number: int, freed: int) -> float:
         """The time to write stacks of so many bytes, and to read them."""
-        return 2 * freed / self.device.bandwidth
+        return 2 * self._runs(number) * freed / self.device.bandwidth
+
+    def _runs(self, number: int) -> int:
+        """How often a pair of loops runs."""
+        return runs_of(self.pairs[number].forward.op.operation.block)
 
     def segmented(self) -> Iterable[LoopChoice]:
         """All long loops in segments, and these in segments again."""
@@ -151,7 +156,7 @@ class _Chooser:
                 before, after = bytes_in_segments(pair, segments, levels=levels)
                 ops = ops_in_segments(pair)
                 ends = [v for op in ops for v in op.results if _is_read_elsewhere(v, ops)]
-                seconds = levels * self._seconds(number, ops, ends) - self._moving(before - after)
+                seconds = levels * self._seconds(number, ops, ends) - self._moving(number, before - after)
                 label = label_of(pair.forward.op)
                 selector = Selector(label, segments=segments, levels=levels)
                 found.append(LoopChoice((selector,), before - after, seconds, len(pair.reads)))

@@ -9,6 +9,7 @@ seconds is a parameter.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -22,6 +23,10 @@ _MOST = 2**30
 
 _SUM = 2**29
 """The sum of all other capacities, which are integers of 32 bits."""
+
+
+_SOURCE, _SINK, _FIRST = 0, 1, 2
+"""The number of the first node of a step follows those of the source and the sink."""
 
 
 class CutNetwork:
@@ -39,6 +44,22 @@ class CutNetwork:
         self.values = [value for step in self.steps for value in step.results]
         self._value = {value: i for i, value in enumerate(self.values)}
         self.late = [value for value in self.values if self._is_read_late(value)]
+        self._made = {value: i for i, step in enumerate(self.steps) for value in step.results}
+        made = [step.results for step in self.steps]
+        self._fixed = [i for i, v in enumerate(made) if any(r not in repeatable for r in v)]
+        self._prices = np.array([step.seconds for step in self.steps], float)
+        self._sizes = np.array([size_of(value) for value in self.values], float)
+        self._starts, self._ends = np.array(self._edges(), np.int32).reshape(-1, 2).T
+
+    def _edges(self) -> list[tuple[int, int]]:
+        """First from the source to each step, then from a step to each of its results."""
+        step, value = _FIRST, _FIRST + len(self.steps)
+        found = [(_SOURCE, step + i) for i in range(len(self.steps))]
+        found += [(step + self._made[each], value + i) for i, each in enumerate(self.values)]
+        for i, each in enumerate(self.steps):
+            reads = [self._value[v] for v in each.reads if v in self._value]
+            found += [(value + read, step + i) for read in reads]
+        return found + [(value + self._value[each], _SINK) for each in self.late]
 
     def _is_read_late(self, value: ir.Value) -> bool:
         top = self.timeline.top_of(value)
@@ -47,12 +68,12 @@ class CutNetwork:
         is_read = any(reader > top for reader in self.timeline.readers[value])
         return is_read or value in self.timeline.results
 
-    @property
+    @cached_property
     def kept_bytes(self) -> int:
         """The bytes that the program keeps over the peak."""
         return sum(map(size_of, self.late))
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """The time of the steps before the peak."""
         return sum(step.seconds for step in self.steps)
@@ -64,43 +85,25 @@ class CutNetwork:
             rate: how many bytes a second of run time is worth.
             kept: values that are not computed again.
         """
-        edges = _Edges(2 + len(self.steps) + len(self.values))
-        source, sink, first_step, first_value = 0, 1, 2, 2 + len(self.steps)
         unit = _SUM / max(self.kept_bytes + rate * self.seconds, 1.0)
-        for index, step in enumerate(self.steps):
-            node = first_step + index
-            fixed = any(v not in self.repeatable or v in kept for v in step.results)
-            price = _MOST if fixed else round(rate * step.seconds * unit)
-            edges.add(source, node, price)
-            for value in step.results:
-                edges.add(node, first_value + self._value[value], round(size_of(value) * unit))
-            for value in step.reads:
-                if value in self._value:
-                    edges.add(first_value + self._value[value], node, _MOST)
-        for value in self.late:
-            edges.add(first_value + self._value[value], sink, _MOST)
-        again = edges.sink_side(source, sink)
-        chosen = [s for i, s in enumerate(self.steps) if first_step + i in again]
+        prices, sizes, first = self._prices, self._sizes, len(self.steps)
+        fixed = {self._made[value] for value in kept if value in self._made}
+        of_steps = np.minimum(np.rint(prices * (rate * unit)), _MOST)
+        of_steps[[*fixed, *self._fixed]] = _MOST
+        capacity = np.full(len(self._starts), _MOST, np.int32)
+        capacity[:first] = of_steps
+        capacity[first : first + len(sizes)] = np.rint(sizes * unit)
+        again = self._sink_side(capacity)
+        chosen = [s for i, s in enumerate(self.steps) if _FIRST + i in again]
         return {value for step in chosen for value in step.results}
 
-
-class _Edges:
-    def __init__(self, nodes: int) -> None:
-        self.nodes = nodes
-        self.capacity: dict[tuple[int, int], int] = {}
-
-    def add(self, start: int, end: int, capacity: int) -> None:
-        key = start, end
-        self.capacity[key] = min(self.capacity.get(key, 0) + capacity, _MOST)
-
-    def sink_side(self, source: int, sink: int) -> set[int]:
+    def _sink_side(self, capacity: np.ndarray) -> set[int]:
         """The nodes from which the sink can be reached once the flow is maximal."""
-        starts, ends = np.array(list(self.capacity), dtype=np.int32).reshape(-1, 2).T
-        capacity = np.array(list(self.capacity.values()), dtype=np.int32)
-        graph = csr_matrix((capacity, (starts, ends)), shape=(self.nodes, self.nodes))
-        flow = maximum_flow(graph, source, sink).flow
+        nodes = _FIRST + len(self.steps) + len(self.values)
+        graph = csr_matrix((capacity, (self._starts, self._ends)), shape=(nodes, nodes))
+        flow = maximum_flow(graph, _SOURCE, _SINK).flow
         rest = (graph - flow).tocsr()
         rest.data[rest.data < 0] = 0
         rest.eliminate_zeros()
-        reached = breadth_first_order(rest.T.tocsr(), sink, return_predecessors=False)
+        reached = breadth_first_order(rest.T.tocsr(), _SINK, return_predecessors=False)
         return set(map(int, reached))

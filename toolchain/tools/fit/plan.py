@@ -48,6 +48,21 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class BatchSplit:
+    """What parts of the batch, one after the other, are expected to change.
+
+    Attributes:
+        parts: their number.
+        bytes: that they free at the peak, by the model.
+        seconds: that they add, by the model.
+    """
+
+    parts: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class FitPlan:
     """How a program fits into memory.
 
@@ -55,20 +70,22 @@ class FitPlan:
         pipeline: the passes, in MLIR's syntax; those with an option `plan` read this file.
         measures: the values that are computed again.
         made_for: the program, the target, and the numbers that the compiler gave.
+        split: the parts of the batch; None if it is whole.
     """
 
     pipeline: str
     measures: tuple[Measure, ...] = ()
     made_for: Mapping[str, str | int | float] = field(default_factory=dict)
+    split: BatchSplit | None = None
 
     def as_text(self) -> str:
         """The file."""
         lines = [
-            "# A plan of `jxc fit`: which values are computed again, so that a program needs less",
-            '# memory. Use it as a pipeline: jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE,',
-            "# jxc compile -p FILE. Entries match by op, function and text of the line, so that",
-            "# sizes and the number of layers may change. The keys values, bytes and seconds are",
-            "# notes.",
+            "# A plan of `jxc fit`: which values are computed again, and in how many parts the batch",
+            "# runs, so that a program needs less memory. Use it as a pipeline:",
+            '# jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE. Entries match',
+            "# by op, function and text of the line, so that sizes and the number of layers may",
+            "# change. The keys values, bytes and seconds are notes.",
             f"version = {PLAN_VERSION}",
             f"pipeline = {_toml(self.pipeline)}",
             *_table("[made_for]", self.made_for),
@@ -80,7 +97,13 @@ class FitPlan:
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
         measures = [each.as_json() for each in self.measures]
-        return {"pipeline": self.pipeline, "made_for": dict(self.made_for), "measures": measures}
+        split = vars(self.split) if self.split else None
+        return {
+            "pipeline": self.pipeline,
+            "made_for": dict(self.made_for),
+            "split": split,
+            "measures": measures,
+        }
 
     def save(self, path: str | Path) -> None:
         """Write the file, which is replaced as a whole."""

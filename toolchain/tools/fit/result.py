@@ -15,7 +15,7 @@ from ...display.console import text_console
 from ...errors import UsageError
 from ...units import show_bytes, show_seconds, text_width
 from .frontier import FitChoice
-from .plan import FitPlan
+from .plan import FitPlan, BatchSplit
 
 _WIDTH = 80
 
@@ -65,6 +65,7 @@ class FitResult:
         following: the next choice that needs less memory, and by how much; None if there is none.
         stopped: why the search ended early; empty if it did not.
         checked: how the plan was shown to keep the results.
+        unsplit: why the batch cannot run in parts; empty if it can, or this was not tried.
     """
 
     name: str
@@ -77,6 +78,7 @@ class FitResult:
     following: FitChoice | None = None
     stopped: str = ""
     checked: str = ""
+    unsplit: str = ""
 
     @property
     def fits(self) -> bool:
@@ -115,6 +117,7 @@ class FitResult:
             "plan": self.plan.as_json() if self.plan else None,
             "largest": list(self.smallest.largest),
             "checked": self.checked or None,
+            "unsplit": self.unsplit or None,
             "stopped": self.stopped or None,
         }
 
@@ -132,7 +135,9 @@ def as_text(result: FitResult) -> str:
         for trial in (result.base, *result.trials):
             table.add_row(*_row(result, trial))
         console.print(table)
-        if result.plan:
+        if result.plan and result.plan.split:
+            console.print(_about(result.plan.split), markup=False)
+        if result.plan and result.plan.measures:
             console.print(_measures(result.plan))
         for line in _notes(result):
             console.print(line, markup=False)
@@ -176,6 +181,11 @@ def _measures(plan: FitPlan) -> Table:
     return table
 
 
+def _about(split: BatchSplit) -> str:
+    amounts = f"frees {show_bytes(split.bytes)}, adds {_added(split.seconds)}"
+    return f"\nthe batch in {split.parts} parts, one after the other: {amounts}"
+
+
 def _added(seconds: float) -> str:
     """A time with its sign: less traffic with memory may save more than the copies take."""
     return f"-{show_seconds(-seconds)}" if seconds < 0 else show_seconds(seconds)
@@ -188,6 +198,8 @@ def _notes(result: FitResult) -> Iterator[str]:
     if following and chosen and chosen.choice:
         less, more = chosen.choice.peak - following.peak, following.seconds - chosen.choice.seconds
         yield f"next: about {show_bytes(less)} less for {_added(more)} more"
+    if result.unsplit:
+        yield f"the batch was not split: {result.unsplit}"
     if result.chosen is None:
         yield "what holds the rest:"
         for each in result.smallest.largest:

@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import numpy as np
-from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...compiled.program import Refused, compile_module
-from ...cost.liveness import Timeline
-from ...errors import JxcError, UsageError
-from ...ir import clone_module
-from ...ir.module import main_of
-from ...passes.rematerialize import repeatable_values
-from ...passes.rematerialize.pairs import prepare
-from ...pipeline import make_pipeline, run_pipeline
-from ...rewrite import PassContext
+from ...errors import JxcError
 from ...units import counted
-from .check import check_plan
+from .check import check_plan, check_split, rewritten
+from .choices import Choices, pass_for
 from .frontier import FitChoice, Frontier
-from .loops import loop_choices
-from .plan import FitPlan, Measure
+from .plan import FitPlan, Measure, BatchSplit
 from .result import FitResult, Trial
 from .simulate import simulate
 
@@ -51,6 +44,7 @@ def search(
     pipeline: str = "O2",
     assume: str | Sequence[str] = (),
     seconds: float = 300.0,
+    exact: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult:
     """Find the cheapest plan.
@@ -62,6 +56,7 @@ def search(
         pipeline: the passes that run after those of the plan, as text.
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one with a plan.
+        exact: whether the batch may not be split, which sums in another order.
         tell: called with what is being done.
 
     Raises:
@@ -70,7 +65,7 @@ def search(
     """
     here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
     until = perf_counter() + seconds
-    finder = _Finder(here, target, budget, pipeline, assume, until, tell)
+    finder = _Finder(here, target, budget, pipeline, assume, until, exact, tell)
     try:
         return finder.run()
     except KeyboardInterrupt:
@@ -90,14 +85,15 @@ class _Finder:
         pipeline: str,
         assume: str | Sequence[str],
         deadline: float,
+        exact: bool,
         tell: Callable[[str], None],
     ) -> None:
         self.lowered, self.target, self.budget = lowered, target, budget
         self.pipeline, self.assume = pipeline, assume
-        self.deadline, self.tell = deadline, tell
+        self.deadline, self.exact, self.tell = deadline, exact, tell
         self.base: Trial | None = None
         self.trials: dict[int, Trial] = {}
-        self.frontier: Frontier | None = None
+        self.found: Choices | None = None
 
     def run(self) -> FitResult:
         self.tell(f"compiling {self.lowered.name} for {self.target.name}")
@@ -105,7 +101,9 @@ class _Finder:
         if self.base.needed <= self.budget:
             return self.result("")
         self.tell("choosing values to compute again")
-        self.frontier = frontier_of(self.lowered.module, self.target)
+        self.found = Choices(self.lowered, self.target)
+        if not self.exact:
+            self.found.split(self.budget, self.tell)
         for index in chain(self._indices(), self._smaller()):
             if self.trials and perf_counter() > self.deadline:
                 return self.result("the time is over")
@@ -141,33 +139,36 @@ class _Finder:
 
     def _saving(self, low: int, high: int) -> float:
         """The share of the time that the first choice after `low` saves against `high`."""
-        assert self.frontier is not None
-        whole = sum(step.seconds for step in self.frontier.timeline.steps)
+        assert self.found is not None
+        whole = self.found.frontier(self.choices[0]).peak.seconds
         return (self.choices[high].seconds - self.choices[low + 1].seconds) / max(whole, 1e-12)
 
     @property
     def choices(self) -> list[FitChoice]:
-        return self.frontier.choices if self.frontier else []
+        return self.found.all if self.found else []
 
     def _expected(self, index: int) -> float:
         """The bytes that a choice should need, by what the compiler said of others."""
-        assert self.base is not None
-        known = {self.choices[0].peak: self.base.needed}
-        known |= {self.choices[i].peak: trial.needed for i, trial in self.trials.items()}
-        peaks = sorted(known)
-        peak = self.choices[index].peak
-        if len(peaks) > 1 and peak >= peaks[0]:
-            return float(np.interp(peak, peaks, [known[each] for each in peaks]))
-        return known[peaks[0]] - (peaks[0] - peak)
+        assert self.base is not None and self.found is not None
+        fixed, choice = self.found.argument_bytes, self.choices[index]
+        tried = [(self.choices[0], self.base.needed)]
+        tried += [(self.choices[i], trial.needed) for i, trial in self.trials.items()]
+        alike = [each for each in tried if each[0].parts == choice.parts] or tried
+        known = sorted((c.peak, (needed - fixed) / max(c.peak, 1)) for c, needed in alike)
+        return fixed + choice.peak * float(np.interp(choice.peak, *zip(*known, strict=True)))
 
     def _try(self, index: int) -> None:
-        assert self.frontier is not None
         choice = self.choices[index]
-        count = len(self.frontier.members(choice.selectors)) + choice.loops.values
-        values = counted(count, "value")
-        name = f"{values} again"
-        self.tell(f"compiling with {values} computed again")
+        name = self._name(choice)
+        self.tell(f"compiling with {name}")
         self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
+
+    def _name(self, choice: FitChoice) -> str:
+        assert self.found is not None
+        members = self.found.frontier(choice).members(choice.selectors)
+        values = counted(len(members) + choice.loops.values, "value")
+        parts = [f"{choice.parts} parts"] if choice.parts > 1 else []
+        return ", ".join([*parts, *([f"{values} again"] if choice.selectors else [])])
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
         with _saved(self._plan(choice)) as path:
@@ -177,7 +178,7 @@ class _Finder:
         return self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
 
     def _plan(self, choice: FitChoice, trial: Trial | None = None) -> FitPlan:
-        assert self.frontier is not None
+        assert self.found is not None
         made_for: dict[str, str | int | float] = {
             "program": self.lowered.name,
             "target": self.target.name,
@@ -186,9 +187,17 @@ class _Finder:
         if trial is not None and self.base is not None:
             made_for["needed_bytes"] = trial.needed
             made_for["needed_without_plan_bytes"] = self.base.needed
-        pipeline = ",".join(filter(None, ["rematerialize", self.pipeline]))
-        measures = _measures(self.frontier, choice) if trial else _bare(choice)
-        return FitPlan(pipeline, tuple(measures), made_for)
+        again = "rematerialize" if choice.selectors else ""
+        pipeline = ",".join(filter(None, [pass_for(choice.parts), again, self.pipeline]))
+        measures = _measures(self.found.frontier(choice), choice) if trial else _bare(choice)
+        return FitPlan(pipeline, tuple(measures), made_for, self._split(choice))
+
+    def _split(self, choice: FitChoice) -> BatchSplit | None:
+        assert self.found is not None
+        if choice.parts == 1:
+            return None
+        first, alone = self.choices[0], self.found.without_values(choice)
+        return BatchSplit(choice.parts, first.peak - alone.peak, alone.seconds - first.seconds)
 
     def _compiled(self, name: str, lowered: Lowered) -> Trial:
         found = compile_module(lowered.module, self.target, {}, self.lowered.mesh)
@@ -209,8 +218,15 @@ class _Finder:
         """What was found until now."""
         assert self.base is not None
         trials = tuple(self.trials.values())
+        unsplit = self.found.unsplit if self.found else ""
         whole = FitResult(
-            self.lowered.name, self.target, self.budget, self.base, trials, stopped=stopped
+            self.lowered.name,
+            self.target,
+            self.budget,
+            self.base,
+            trials,
+            stopped=stopped,
+            unsplit=unsplit,
         )
         if self.base.needed <= self.budget:
             return replace(whole, chosen=self.base)
@@ -227,15 +243,16 @@ class _Finder:
 
     def _check(self, choice: FitChoice) -> str:
         self.tell("checking the plan")
-        with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
-            steps, context = make_pipeline(path), PassContext(self.target.name)
-
-            def apply(module: ir.Module) -> ir.Module:
-                after = clone_module(module)
-                run_pipeline(after, steps, context)
-                return after
-
-            return check_plan(self.lowered.module, apply)
+        assert self.found is not None
+        module = self.lowered.module
+        found = []
+        if choice.parts > 1:
+            found.append(f"split batch: {check_split(module, choice.parts, self.target.name)}")
+            module = self.found.in_parts(choice.parts).module
+        if choice.selectors:
+            with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
+                found.append(check_plan(module, partial(rewritten, path, self.target.name)))
+        return "; ".join(found)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
@@ -253,22 +270,6 @@ def _saved(plan: FitPlan) -> Iterator[str]:
         yield str(path)
 
 
-def frontier_of(module: ir.Module, target: Target) -> Frontier:
-    """The choices for a program on a target."""
-    copy = clone_module(module)
-    context = PassContext(target.name)
-    with copy.context:
-        prepare(copy.operation)
-        main = main_of(copy)
-        if main is None:
-            raise UsageError("the module has no function @main")
-        timeline = Timeline(main.regions[0].blocks[0], context.device, context.rates)
-        loops = loop_choices(copy.operation, context.device, context.rates)
-        found = Frontier(timeline, repeatable_values(timeline), loops)
-        found.module = copy
-        return found
-
-
 def _bare(choice: FitChoice) -> list[Measure]:
     return [Measure(each, 0, 0, 0.0) for each in choice.selectors]
 
@@ -277,13 +278,13 @@ def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
     """The lines of a plan: what each frees and costs, given the others."""
     whole = simulate(frontier.timeline, frontier.members(choice.selectors))
     found = []
-    loops = choice.loops.selectors
+    loops, runs = choice.loops.selectors, frontier.peak.runs
     straight = choice.selectors[: -len(loops) or None]
     for each in straight:
         others = [other for other in straight if other != each]
         without = simulate(frontier.timeline, frontier.members(others))
         values = len(frontier.members([each]))
-        freed, added = without.peak - whole.peak, whole.seconds - without.seconds
+        freed, added = without.peak - whole.peak, runs * (whole.seconds - without.seconds)
         found.append(Measure(each, values, freed, added))
     for each in loops:
         part = 1 / len(loops)

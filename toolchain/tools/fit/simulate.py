@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from ...cost.liveness import KernelStep, Timeline, reused_bytes, size_of
+from ...cost.liveness import KernelStep, Timeline, live_bytes
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ def simulate(timeline: Timeline, chosen: Collection[ir.Value]) -> Simulated:
     for index in range(len(timeline.steps)):
         schedule.append(index)
     runs = schedule.living()
-    before = sum(step.seconds for step in timeline.steps)
-    return Simulated(_peak(runs, timeline.results), sum(r.step.seconds for r in runs) - before)
+    seconds = sum(run.step.seconds for run in runs) - timeline.seconds
+    return Simulated(_peak(runs, timeline.results), seconds)
 
 
 @dataclass
@@ -99,14 +99,5 @@ class _Schedule:
 def _peak(runs: Sequence[_Run], results: Iterable[ir.Value]) -> int:
     last = {key: index for index, run in enumerate(runs) for key in run.reads}
     last |= {(value, False): len(runs) for value in results}
-    freed: list[list[int]] = [[] for _ in range(len(runs) + 1)]
-    for index, run in enumerate(runs):
-        for value in run.step.results:
-            freed[last.get((value, run.is_copy), index)].append(size_of(value))
-    live = most = 0
-    for run, ending in zip(runs, freed, strict=False):
-        stored = [size_of(value) for value in run.step.results]
-        live += sum(stored)
-        most = max(most, live - reused_bytes(run.step, stored, ending) + run.step.inner_bytes)
-        live -= sum(ending)
-    return most
+    keyed = [(run.step, [(value, run.is_copy) for value in run.step.results]) for run in runs]
+    return max(live_bytes(keyed, last), default=0)
