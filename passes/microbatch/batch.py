@@ -9,7 +9,6 @@ from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError, did_you_mean
 from jxc.ir import argument_names
-from jxc.ir.module import main_of
 from jxc.ir.values import shape_of
 
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
@@ -34,19 +33,6 @@ def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
                 )
         return list(dict.fromkeys(found))
     return _found(main, values, names, dim)
-
-
-def batch_size(module: ir.Module) -> int:
-    """The size of the batch of a program, in the first dimension of the arguments that have it.
-
-    Raises:
-        JxcError: no argument is found that has the batch, or several may be meant.
-    """
-    main = main_of(module)
-    if main is None:
-        raise JxcError("the module has no function @main, whose batch to split")
-    first = batch_arguments(main, "", 0)[0]
-    return shape_of(main.regions[0].blocks[0].arguments[first])[0]
 
 
 def _named(text: str, names: Sequence[str]) -> list[int]:

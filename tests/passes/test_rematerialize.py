@@ -1,13 +1,14 @@
 """Values that are computed again: same results, less memory, random programs."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jxc
 from jxc.backend.from_module import lowered_from_module
 from jxc.check.numbering import is_same_by_numbering
-from jxc.cost.liveness import Timeline
+from jxc.cost.liveness import peak_block
 from jxc.ir import clone_module
 from jxc.ir.locations import inline_calls
 from jxc.ir.module import main_of
@@ -24,18 +25,18 @@ def rewritten(module, target, rng):
     context = PassContext(target)
     with copy.context:
         inline_calls(copy.operation)
-        block = main_of(copy).regions[0].blocks[0]
-        timeline = Timeline(block, context.device, context.rates)
-        values = list(repeatable_values(timeline))
+        outer = main_of(copy).regions[0].blocks[0]
+        peak = peak_block(outer, context.device, context.rates)
+        values = list(repeatable_values(peak.timeline))
         chosen = [value for value in values if rng.random() < 0.6]
-        count = compute_again(block, timeline, chosen)
+        count = compute_again(peak.block, peak.timeline, chosen)
         copy.operation.verify()
     return copy, count
 
 
-def check(seed, *, run):
-    step, args = random_step(seed)
-    lowered = jxc.lower(step, *args)
+def check(seed, *, run, prepared=lambda step, args: (step, args), pipeline=()):
+    step, args = prepared(*random_step(seed))
+    lowered = jxc.lower(step, *args).opt(pipeline)
     rng = np.random.default_rng(seed)
     found = 0
     for target in ("cpu", "tpu:v5e", "gpu:h100"):
@@ -58,3 +59,66 @@ def _run(lowered, module, args):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_steps_keep_their_results(seed):
     check(seed, run=seed % 3 == 0)
+
+
+def steps_in_a_loop(step, args):
+    """Three steps, each of which starts from the parameters of the one before."""
+
+    def several(params, x, key):
+        def one(params, number):
+            value, updated = step(params, x, jax.random.fold_in(key, number))
+            return updated, value
+
+        return jax.lax.scan(one, params, jnp.arange(3))
+
+    return several, args
+
+
+@pytest.mark.parametrize("seed", range(20, 28))
+def test_steps_in_a_loop_keep_their_results(seed):
+    check(seed, run=seed % 3 == 0, prepared=steps_in_a_loop)
+
+
+def test_values_in_the_body_of_a_loop_are_computed_again():
+    assert sum(check(seed, run=False, prepared=steps_in_a_loop) for seed in range(30, 34)) > 0
+
+
+def test_step_in_parts_keeps_its_results():
+    def step(params, x, key):
+        def loss(params):
+            h = x
+            for w in params:
+                h = jnp.tanh(h @ w) * jax.random.bernoulli(key, 0.5, h.shape)
+            return jnp.mean(h**2)
+
+        return jax.value_and_grad(loss)(params)
+
+    rng = np.random.default_rng(0)
+    params = [rng.normal(size=(16, 16)).astype("f") / 4 for _ in range(4)]
+    args = params, rng.normal(size=(64, 16)).astype("f"), jax.random.key(0)
+    given = {"prepared": lambda *_: (step, args), "pipeline": "microbatch{steps=4}"}
+    assert check(0, run=True, **given) > 0
+
+
+def test_body_needs_less_memory():
+    """A loop over steps: the peak is in its body."""
+
+    def loss(params, x):
+        for w in params:
+            x = jnp.sin(jnp.tanh(x @ w))
+        return jnp.sum(x)
+
+    def steps(params, x):
+        def one(params, _):
+            gradients = jax.grad(loss)(params, x)
+            return jax.tree.map(lambda p, g: p - 0.01 * g, params, gradients), None
+
+        return jax.lax.scan(one, params, length=5)[0]
+
+    args = [np.ones((32, 32), "f") / 32] * 8, np.ones((4096, 32), "f")
+    needed = {}
+    for pipeline in ("O0", "rematerialize{values=tanh,sin}"):
+        compiled = jxc.jit(steps, pipeline=pipeline, strict=True).lower(*args).compile()
+        needed[pipeline] = compiled.memory_analysis().temp_size_in_bytes
+    before, after = needed.values()
+    assert after < 0.75 * before

@@ -166,3 +166,47 @@ def test_command_refuses_a_plan_of_another_name(tmp_path):
     result = jxc_command("fit", "network.py:step", "-o", "plan.txt", folder=tmp_path)
     assert result.returncode == 2
     assert "expected a file that ends in .toml" in result.stderr
+
+
+@pytest.fixture
+def parts(model, tmp_path):
+    """A plan that runs the batch in parts, and its result."""
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="6MiB")
+    assert found.plan is not None and found.plan.split is not None
+    found.save(tmp_path / "parts.toml")
+    return tmp_path / "parts.toml", found
+
+
+def test_plan_runs_the_batch_in_parts_where_this_is_cheaper(model, parts):
+    path, found = parts
+    text = str(found)
+    assert "parts, one after the other: frees " in text
+    assert "checked: split batch: equal results, up to rounding" in text
+    assert found.as_json()["plan"]["split"]["parts"] == found.plan.split.parts
+    step, args = model["step"], model["arguments"]()
+    assert temporaries(step, args, str(path)) < 6 * 2**20
+    given = values_like(args)
+    expected = jax.jit(step)(*given)
+    results = jxc.jit(step, pipeline=str(path), strict=True)(*given)
+    for one, other in zip(jax.tree.leaves(results), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_plan_of_parts_applies_to_another_batch_that_they_divide(model, parts):
+    step = model["step"]
+    before, after = (
+        temporaries(step, model["arguments"](rows=2048), each) for each in ("O2", str(parts[0]))
+    )
+    assert after < 0.5 * before
+    with pytest.raises(jxc.JxcError, match="does not divide the batch of 1023"):
+        jxc.lower(step, *model["arguments"](rows=1023)).opt(str(parts[0]))
+
+
+def test_batch_that_is_mixed_is_not_split(tmp_path):
+    path = tmp_path / "network.py"
+    path.write_text(MODEL.replace("x @ up)", "(x - x.mean(0)) @ up)"))
+    model = _imported(path)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB")
+    assert found.plan is not None and found.plan.split is None
+    said = " ".join(str(found).split())
+    assert "the batch was not split: " in said and "network.py:7: microbatch cannot split" in said

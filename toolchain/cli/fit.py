@@ -46,8 +46,9 @@ def fit_command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Find which values a program has to compute again, instead of keeping them, so that it fits
-    into memory at the least time; print what was tried, and write the plan.
+    """Find which values a program has to compute again, instead of keeping them, and in how many
+    parts to run its batch, so that it fits into memory at the least time. Print what was tried,
+    and write the plan.
 
     \b
     jxc fit model.py:step 'f32[8,784]' --target tpu:v5e --max-memory 14GiB -o plan.toml

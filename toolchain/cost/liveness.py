@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, prod
+from typing import TypeVar
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -30,6 +31,8 @@ _IN_PLACE = frozenset({"while", "dynamic_update_slice", "scatter", "optimization
 
 _HIGH, _LOW = 0.5, 0.25
 """A top has more than one of these shares of the peak, and less than the other on both sides."""
+
+Key = TypeVar("Key", bound=Hashable)
 
 _WITHIN_KERNELS = ELEMENTWISE | FREE | names("broadcast_in_dim reshape")
 
@@ -204,8 +207,7 @@ def _loop_at_peak(timeline: Timeline) -> KernelStep | None:
 
 
 def runs_of(block: ir.Block) -> int:
-    """How often a block runs, by the trip counts of the loops around it; those unknown count once.
-    """
+    """How often a block runs, by the trip counts of the loops around it; 1 for unknown ones."""
     op, trips = block.owner.opview, list[int]()
     while op is not None and op.operation.name != "func.func":
         if isinstance(op, hlo.WhileOp):
@@ -222,7 +224,7 @@ def last_reads(steps: Sequence[KernelStep], results: Iterable[ir.Value]) -> dict
 
 
 def live_bytes(
-    runs: Sequence[tuple[KernelStep, Sequence[Hashable]]], last: Mapping[Hashable, int]
+    runs: Sequence[tuple[KernelStep, Sequence[Key]]], last: Mapping[Key, int]
 ) -> list[int]:
     """The bytes that are live at each kernel, if each value is freed after its last read.
 
@@ -288,9 +290,9 @@ def _in_place(step: KernelStep, block: ir.Block) -> KernelStep:
         return step
     value, following = step.results[0], terminator(block).operands
     for read in step.reads:
-        if read.owner == block and read.type == value.type:
-            if following[ir.BlockArgument(read).arg_number] == value:
-                return replace(step, is_in_place=True)
+        is_carried = read.owner == block and read.type == value.type
+        if is_carried and following[ir.BlockArgument(read).arg_number] == value:
+            return replace(step, is_in_place=True)
     return step
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...check.compare import Deadline
 from ...check.modules import main_type
@@ -19,8 +20,9 @@ from ...compiled.replicated import global_arguments
 from ...cost.liveness import Timeline
 from ...errors import JxcError
 from ...ir import clone_module
+from ...ir.bounds import trip_count
 from ...ir.locations import INLINE, inline_calls
-from ...ir.module import main_of
+from ...ir.module import main_of, walk
 from ...ir.values import shape_of
 from ...passes.microbatch.batch import batch_arguments
 from ...pipeline import make_pipeline, run_pipeline
@@ -44,39 +46,54 @@ _FACTORS = (32, 16, 8, 4, 2)
 """The numbers by which all sizes are divided together, as one is often a product of others."""
 
 
-def check_plan(module: ir.Module, apply: Callable[[ir.Module], ir.Module]) -> str:
+def check_plan(module: ir.Module, again: str, parts: int, target: str) -> str:
     """How a plan was shown to keep the results of a program.
 
-    A plan of straight-line code is proved right by value numbering. Loops are rewritten: results
-    are compared on random arguments, of reduced sizes if the program is large.
+    Values that are computed again in straight-line code are proved right by value numbering. Loops
+    are rewritten, and a batch in parts is summed in another order: results are compared on random
+    arguments, of reduced sizes if the program is large.
 
     Args:
         module: the program.
-        apply: returns a program after the measures of the plan.
+        again: the pipeline that computes values again, as text; may be empty.
+        parts: of the batch.
+        target: the hardware, as text.
 
     Raises:
         JxcError: results differ.
     """
-    if is_same_by_numbering(module, apply(module)):
-        return "the same ops on the same values (exact), by value numbering"
-    return _compared(module, _reduced(module), apply)
+    split = rewritten(_in_parts(module, parts), target, module) if parts > 1 else module
+    found = []
+    if again and is_same_by_numbering(split, rewritten(again, target, split)):
+        found.append("the same ops on the same values (exact), by value numbering")
+        again = ""
+    if again or parts > 1:
+        passes = ",".join(filter(None, [_in_parts(module, parts), again]))
+        small = _reduced(module, batch_of(module)[1] if parts > 1 else 0, parts)
+        compared = _compared(module, small, partial(rewritten, passes, target))
+        found.insert(0, compared if again else f"split batch: {compared}")
+    return "; ".join(found)
 
 
-def check_split(module: ir.Module, parts: int, target: str) -> str:
-    """How a program whose batch runs in parts was shown to keep the results of the program.
+def _in_parts(module: ir.Module, parts: int) -> str:
+    """The pass that splits the batch, with the numbers of the arguments that have it."""
+    if parts == 1:
+        return ""
+    numbers = ",".join(map(str, batch_of(module)[0]))
+    return f"microbatch{{steps={parts} arguments={numbers}}}"
+
+
+def batch_of(module: ir.Module) -> tuple[list[int], int]:
+    """The numbers of the arguments that have the batch, and its size.
 
     Raises:
-        JxcError: results differ.
+        JxcError: no argument is found that has it, or several may be meant.
     """
-    copy = clone_module(module)
-    with copy.context:
-        inline_calls(copy.operation)
-        main = main_of(copy)
-        assert main is not None
-        found = batch_arguments(main, "", 0)
-        size = shape_of(main.regions[0].blocks[0].arguments[found[0]])[0]
-    spec = f"microbatch{{steps={parts} arguments={','.join(map(str, found))}}}"
-    return _compared(module, _reduced(module, size, parts), partial(rewritten, spec, target))
+    main = main_of(module)
+    if main is None:
+        raise JxcError("the module has no function @main, whose batch to split")
+    found = batch_arguments(main, "", 0)
+    return found, shape_of(main.regions[0].blocks[0].arguments[found[0]])[0]
 
 
 def rewritten(pipeline: str, target: str, module: ir.Module) -> ir.Module:
@@ -87,26 +104,31 @@ def rewritten(pipeline: str, target: str, module: ir.Module) -> ir.Module:
 
 
 def _compared(
-    module: ir.Module, before: ir.Module, apply: Callable[[ir.Module], ir.Module]
+    module: ir.Module, smaller: Iterable[ir.Module], apply: Callable[[ir.Module], ir.Module]
 ) -> str:
     """Compare the results of a program of reduced sizes with those after the measures."""
-    if (seconds := _seconds_here(before)) > _LONGEST:
-        return f"not by running it, which takes about {show_seconds(seconds)} on this CPU"
-    try:
-        after = apply(before)
-    except JxcError as error:
-        return f"not by running it: the plan does not apply to reduced sizes ({error})"
-    deadline = Deadline(_SECONDS)
-    found = verify_modules(before, after, contract=reassociates, deadline=deadline)[0]
-    if not found.report.ran:
-        return f"not by running it: {found}"
-    if not found.agrees:
-        raise JxcError(
-            f"the program with this plan computes something else: please report this; {found}"
-        )
-    sizes = "" if _bytes(before) == _bytes(module) else ", of reduced sizes"
-    drawn = counted(found.draws, "set")
-    return f"equal results, up to rounding, on {drawn} of arguments{sizes}"
+    reason = ""
+    for before in smaller:
+        if (seconds := _seconds_here(before)) > _LONGEST:
+            reason = f"it takes about {show_seconds(seconds)} on this CPU"
+            continue
+        try:
+            after = apply(before)
+        except JxcError as error:
+            reason = f"the plan does not apply to reduced sizes ({error.__cause__ or error})"
+            continue
+        deadline = Deadline(_SECONDS)
+        found = verify_modules(before, after, contract=reassociates, deadline=deadline)[0]
+        if not found.report.ran:
+            return f"not by running it: {found}"
+        if not found.agrees:
+            raise JxcError(
+                f"the program with this plan computes something else: please report this; {found}"
+            )
+        sizes = "" if _bytes(before) == _bytes(module) else ", of reduced sizes"
+        drawn = counted(found.draws, "set")
+        return f"equal results, up to rounding, on {drawn} of arguments{sizes}"
+    return f"not by running it: {reason}"
 
 
 def _seconds_here(module: ir.Module) -> float:
@@ -124,18 +146,26 @@ def _bytes(module: ir.Module) -> int:
     return sum(size for _, size in global_arguments(module))
 
 
-def _reduced(module: ir.Module, batch: int = 0, multiple: int = 1) -> ir.Module:
-    """The program with smaller sizes, as far as it stays valid.
+def _reduced(module: ir.Module, batch: int = 0, multiple: int = 1) -> Iterator[ir.Module]:
+    """Versions of a program with smaller sizes, as far as they are valid, the smallest first.
 
-    All sizes are divided by the same number, and what is large still becomes small by itself. The
-    size of the batch stays a multiple of `multiple`.
+    Most sizes are divided by the same number, since one is often a product of others. What is large
+    still becomes small by itself. The size of the batch stays a multiple of `multiple`.
     """
-    small = clone_module(module)
-    run_native(INLINE, small)
-    for factor in _FACTORS if _bytes(small) > _MOST_BYTES else ():
+    whole = clone_module(module)
+    run_native(INLINE, whole)
+    if _bytes(whole) <= _MOST_BYTES:
+        yield whole
+    loops = [op for op in walk(whole.operation) if isinstance(op, hlo.WhileOp)]
+    kept = frozenset([batch, *filter(None, map(trip_count, loops))])
+    for factor in _FACTORS:
         with contextlib.suppress(NotValid):
-            small = rebuild(small, _Divided(factor=factor, kept=batch))
-            break
+            small = rebuild(whole, _Divided(factor=factor, kept=kept))
+            yield _with_small_sizes(small, batch, multiple)
+    yield _with_small_sizes(whole, batch, multiple)
+
+
+def _with_small_sizes(small: ir.Module, batch: int, multiple: int) -> ir.Module:
     kinds = [k for k in main_type(small).inputs if isinstance(k, ir.RankedTensorType)]
     sizes = sorted({size for kind in kinds for size in kind.shape}, reverse=True)
     for number, size in enumerate(sizes):
@@ -154,10 +184,10 @@ class _Divided(Change):
     """Sizes divided by a number, and those beside a multiple of it too, but for small ones."""
 
     factor: int = 1
-    kept: int = 0
+    kept: Collection[int] = ()
 
     def extent(self, extent: int) -> int:
-        if extent < _FACTORS[0] or extent == self.kept:
+        if extent < _FACTORS[0] or extent in self.kept:
             return extent
         for more in (0, 1, -1):
             if (extent + more) % self.factor == 0:

@@ -13,16 +13,16 @@ from ...cost.liveness import peak_block, size_of
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
 from ...ir.module import main_of
-from ...passes.microbatch.batch import batch_size
 from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
 from ...rewrite import PassContext
+from .check import batch_of
 from .frontier import FitChoice, Frontier
 from .loops import loop_choices, unbeaten
 
 _ENOUGH = 0.5
-"""The share of the budget within which a program needs no smaller parts of its batch; those twice as
-large fit."""
+"""The share of the budget within which a batch in parts needs no smaller ones: parts of twice the
+size fit too."""
 
 
 class Choices:
@@ -54,7 +54,7 @@ class Choices:
             try:
                 module = self.in_parts(parts).module
             except JxcError as error:
-                self.unsplit = str(error)
+                self.unsplit = str(error.__cause__ or error)
                 break
             found = self._frontiers[parts] = frontier_of(module, self.target, parts)
             needed = found.choices[0].peak
@@ -66,7 +66,7 @@ class Choices:
 
     def _batch_size(self) -> int:
         try:
-            return batch_size(self.lowered.module)
+            return batch_of(self.lowered.module)[1]
         except JxcError as error:
             self.unsplit = str(error)
             return 0

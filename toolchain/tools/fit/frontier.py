@@ -100,6 +100,16 @@ class Frontier:
         known = [each for each in selectors if each.label in self.values and not each.segments]
         return [v for each in known for v in each.chosen(self.values[each.label])]
 
+    def without_useless(self, choice: FitChoice) -> FitChoice:
+        """The choice without the selectors that the peak does not need."""
+        loops = choice.loops.selectors
+        kept = choice.selectors[: len(choice.selectors) - len(loops)]
+        for each in kept:
+            fewer = self._simulated(tuple(other for other in kept if other != each))
+            if fewer.peak <= self._simulated(kept).peak:
+                kept = fewer.selectors
+        return replace(choice, selectors=(*kept, *loops))
+
     def _all(self) -> list[FitChoice]:
         found = [self._simulated(())]
         found += map(self._simulated, self._cuts())

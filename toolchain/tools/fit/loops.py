@@ -156,7 +156,9 @@ class _Chooser:
                 before, after = bytes_in_segments(pair, segments, levels=levels)
                 ops = ops_in_segments(pair)
                 ends = [v for op in ops for v in op.results if _is_read_elsewhere(v, ops)]
-                seconds = levels * self._seconds(number, ops, ends) - self._moving(number, before - after)
+                seconds = levels * self._seconds(number, ops, ends) - self._moving(
+                    number, before - after
+                )
                 label = label_of(pair.forward.op)
                 selector = Selector(label, segments=segments, levels=levels)
                 found.append(LoopChoice((selector,), before - after, seconds, len(pair.reads)))

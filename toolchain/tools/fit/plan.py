@@ -81,11 +81,11 @@ class FitPlan:
     def as_text(self) -> str:
         """The file."""
         lines = [
-            "# A plan of `jxc fit`: which values are computed again, and in how many parts the batch",
-            "# runs, so that a program needs less memory. Use it as a pipeline:",
-            '# jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE. Entries match',
-            "# by op, function and text of the line, so that sizes and the number of layers may",
-            "# change. The keys values, bytes and seconds are notes.",
+            "# A plan of `jxc fit`: in how many parts the batch runs, and which values are",
+            "# computed again, so that a program needs less memory. Use it as a pipeline:",
+            '# jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE. Entries',
+            "# match by op, function and text of the line, so that sizes and the number of layers",
+            "# may change. The keys values, bytes and seconds are notes.",
             f"version = {PLAN_VERSION}",
             f"pipeline = {_toml(self.pipeline)}",
             *_table("[made_for]", self.made_for),

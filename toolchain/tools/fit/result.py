@@ -15,7 +15,7 @@ from ...display.console import text_console
 from ...errors import UsageError
 from ...units import show_bytes, show_seconds, text_width
 from .frontier import FitChoice
-from .plan import FitPlan, BatchSplit
+from .plan import BatchSplit, FitPlan
 
 _WIDTH = 80
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +17,10 @@ from ...backend.targets import Target
 from ...compiled.program import Refused, compile_module
 from ...errors import JxcError
 from ...units import counted
-from .check import check_plan, check_split, rewritten
+from .check import check_plan
 from .choices import Choices, pass_for
 from .frontier import FitChoice, Frontier
-from .plan import FitPlan, Measure, BatchSplit
+from .plan import BatchSplit, FitPlan, Measure
 from .result import FitResult, Trial
 from .simulate import simulate
 
@@ -155,10 +154,13 @@ class _Finder:
         tried += [(self.choices[i], trial.needed) for i, trial in self.trials.items()]
         alike = [each for each in tried if each[0].parts == choice.parts] or tried
         known = sorted((c.peak, (needed - fixed) / max(c.peak, 1)) for c, needed in alike)
-        return fixed + choice.peak * float(np.interp(choice.peak, *zip(*known, strict=True)))
+        peaks, ratios = ([each[i] for each in known] for i in range(2))
+        return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))
 
     def _try(self, index: int) -> None:
+        assert self.found is not None
         choice = self.choices[index]
+        choice = self.found.frontier(choice).without_useless(choice)
         name = self._name(choice)
         self.tell(f"compiling with {name}")
         self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
@@ -243,16 +245,9 @@ class _Finder:
 
     def _check(self, choice: FitChoice) -> str:
         self.tell("checking the plan")
-        assert self.found is not None
-        module = self.lowered.module
-        found = []
-        if choice.parts > 1:
-            found.append(f"split batch: {check_split(module, choice.parts, self.target.name)}")
-            module = self.found.in_parts(choice.parts).module
-        if choice.selectors:
-            with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
-                found.append(check_plan(module, partial(rewritten, path, self.target.name)))
-        return "; ".join(found)
+        with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
+            again = path if choice.selectors else ""
+            return check_plan(self.lowered.module, again, choice.parts, self.target.name)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
