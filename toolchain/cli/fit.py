@@ -32,11 +32,21 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     metavar="S",
     help="Compile no further version after so many seconds.",
 )
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Run the chosen version and the one without a plan here, and compare; target cpu only.",
+)
 @options_of(PassOptions)
 @json_option
 @click.option("-o", "output", metavar="FILE.toml", help="Write the plan to FILE.toml.")
 def fit_command(
-    source: str, seconds: float, max_memory: str | None, as_json: bool, **flags: Any
+    source: str,
+    seconds: float,
+    max_memory: str | None,
+    measure: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Find which values a program has to compute again, instead of keeping them, so that it fits
     into memory at the least time; print what was tried, and write the plan.
@@ -60,7 +70,11 @@ def fit_command(
             raise UsageError(f"-o: expected a file that ends in .toml, found {output!r}")
         require_file(output)
     require(target)
-    with prepared("fit", options, [target], "O2", runs_here=False) as job:
+    if measure:
+        from ..tools.fit.measure import require_measurable
+
+        require_measurable(target)
+    with prepared("fit", options, [target], "O2", runs_here=measure) as job:
         from ..tools.fit.search import search
 
         with progress(f"lowering for {target.name}") as tell:
@@ -74,6 +88,18 @@ def fit_command(
                 seconds=seconds,
                 tell=tell,
             )
+            if measure:
+                from ..tools.fit.measure import with_measurements
+
+                found = with_measurements(
+                    found,
+                    job.plain,
+                    job.args,
+                    job.kwargs,
+                    pipeline=spec,
+                    assume=job.assume,
+                    tell=tell,
+                )
         if found.plan and output:
             found.save(output)
         if as_json:

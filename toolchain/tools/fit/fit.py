@@ -11,6 +11,7 @@ from ...backend.targets import Target, find_target
 from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
 from ...units import parse_bytes
+from .measure import require_measurable, with_measurements
 from .result import FitResult
 from .search import search
 
@@ -23,6 +24,7 @@ def fit(
     max_memory: int | str | None = None,
     pipeline: str = "O2",
     seconds: float = 300.0,
+    measure: bool = False,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
 ) -> FitResult:
@@ -40,6 +42,8 @@ def fit(
         pipeline: the passes that run after those of the plan, as text.
         seconds: no further version is compiled after so many. Ctrl-C ends the search as well; both
             give the best plan found until then.
+        measure: run the chosen version and the one without a plan on this machine's CPU, which the
+            target must be, and add their measured peak and time to the result.
         progress: called with a description of each step; by default, a terminal or a notebook
             shows it if it takes long.
 
@@ -66,6 +70,11 @@ def fit(
         raise UsageError(
             f"the memory of {hardware.name} is not known: give max_memory, such as '14GiB'"
         )
+    if measure:
+        require_measurable(hardware)
     with contextlib.ExitStack() as stack:
         tell = progress or stack.enter_context(line_of_progress(f"lowering for {hardware.name}"))
-        return search(lowered, hardware, budget, pipeline=pipeline, seconds=seconds, tell=tell)
+        found = search(lowered, hardware, budget, pipeline=pipeline, seconds=seconds, tell=tell)
+        if not measure:
+            return found
+        return with_measurements(found, lowered, args, kwargs, pipeline=pipeline, tell=tell)

@@ -21,6 +21,19 @@ _WIDTH = 80
 
 
 @dataclass(frozen=True)
+class MeasuredRun:
+    """What a version needed when it ran on this machine.
+
+    Attributes:
+        needed: bytes of one device; None if the system does not count them.
+        seconds: of a run, the median.
+    """
+
+    needed: int | None
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Trial:
     """One version of the program that was compiled.
 
@@ -31,6 +44,7 @@ class Trial:
         choice: what is computed again; None for the program without a plan.
         largest: descriptions of the largest buffers at the peak.
         compile_seconds: of the target's compiler.
+        measured: what it needed here; None if it was not measured.
     """
 
     name: str
@@ -39,6 +53,7 @@ class Trial:
     choice: FitChoice | None = None
     largest: tuple[str, ...] = field(default=(), repr=False)
     compile_seconds: float = 0.0
+    measured: MeasuredRun | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -47,6 +62,8 @@ class Trial:
             "needed_bytes": self.needed,
             "estimated_seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
+            "measured_bytes": self.measured.needed if self.measured else None,
+            "measured_seconds": self.measured.seconds if self.measured else None,
         }
 
 
@@ -132,6 +149,8 @@ def as_text(result: FitResult) -> str:
         for trial in (result.base, *result.trials):
             table.add_row(*_row(result, trial))
         console.print(table)
+        if result.base.measured:
+            console.print(_measured(result))
         if result.plan:
             console.print(_measures(result.plan))
         for line in _notes(result):
@@ -158,6 +177,28 @@ def _row(result: FitResult, trial: Trial) -> tuple[str, str, str, str]:
     marks = [change, "<- chosen" if trial is result.chosen and result.trials else ""]
     time = "refused" if seconds is None else show_seconds(seconds)
     return trial.name, show_bytes(trial.needed), time, "  ".join(filter(None, marks))
+
+
+def _measured(result: FitResult) -> Table:
+    """The promised and the measured numbers, and measured / promised."""
+    title = "\nmeasured on this machine"
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for name in ("version", "needs", "measured", "ratio", "time", "measured", "ratio"):
+        table.add_column(name, justify="left" if name == "version" else "right", no_wrap=True)
+    for trial in (result.base, *result.trials):
+        if found := trial.measured:
+            cells = [trial.name, show_bytes(trial.needed)]
+            if found.needed is None:
+                cells += ["not known", ""]
+            else:
+                cells += [show_bytes(found.needed), f"{found.needed / trial.needed:.2f}"]
+            if trial.seconds is None:
+                cells += ["refused", show_seconds(found.seconds), ""]
+            else:
+                cells += [show_seconds(trial.seconds), show_seconds(found.seconds)]
+                cells.append(f"{found.seconds / trial.seconds:.2f}")
+            table.add_row(*cells)
+    return table
 
 
 def _measures(plan: FitPlan) -> Table:

@@ -200,7 +200,7 @@ class _Finder:
         return Trial(
             name,
             fit.needed,
-            found.step.seconds,
+            found.step.seconds + found.mapping_seconds,
             largest=tuple(map(str, found.memory.buffers[:_SHOWN])),
             compile_seconds=found.build.seconds,
         )
