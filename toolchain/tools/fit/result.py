@@ -14,6 +14,7 @@ from ...backend.targets import Target
 from ...display.console import text_console
 from ...errors import UsageError
 from ...units import show_bytes, show_seconds, text_width
+from .donation import Donation
 from .frontier import FitChoice
 from .plan import FitPlan
 
@@ -82,6 +83,8 @@ class FitResult:
         following: the next choice that needs less memory, and by how much; None if there is none.
         stopped: why the search ended early; empty if it did not.
         checked: how the plan was shown to keep the results.
+        donation: what donating arguments of the chosen or smallest version would free; None if
+            that is little, or the program fits without a plan.
     """
 
     name: str
@@ -94,6 +97,7 @@ class FitResult:
     following: FitChoice | None = None
     stopped: str = ""
     checked: str = ""
+    donation: Donation | None = None
 
     @property
     def fits(self) -> bool:
@@ -132,6 +136,7 @@ class FitResult:
             "plan": self.plan.as_json() if self.plan else None,
             "largest": list(self.smallest.largest),
             "checked": self.checked or None,
+            "donation": self.donation.as_json() if self.donation else None,
             "stopped": self.stopped or None,
         }
 
@@ -233,5 +238,9 @@ def _notes(result: FitResult) -> Iterator[str]:
         yield "what holds the rest:"
         for each in result.smallest.largest:
             yield f"  {each}"
+    if result.donation:
+        yield str(result.donation)
+        if result.base.seconds and result.base.needed - result.donation.bytes <= result.budget:
+            yield "then it may fit without a plan"
     if result.stopped:
         yield f"the search ended early: {result.stopped}"

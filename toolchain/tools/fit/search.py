@@ -26,6 +26,7 @@ from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext
 from ...units import counted
 from .check import check_plan
+from .donation import donation_of
 from .frontier import FitChoice, Frontier
 from .loops import loop_choices
 from .plan import FitPlan, Measure
@@ -72,7 +73,7 @@ def search(
     until = perf_counter() + seconds
     finder = _Finder(here, target, budget, pipeline, assume, until, tell)
     try:
-        return finder.run()
+        return finder.with_advice(finder.run())
     except KeyboardInterrupt:
         if finder.base is None:
             raise
@@ -111,6 +112,15 @@ class _Finder:
                 return self.result("the time is over")
             self._try(index)
         return self.result("")
+
+    def with_advice(self, found: FitResult) -> FitResult:
+        """The result with what donating arguments would free, if memory is short."""
+        trial = found.chosen or found.smallest
+        if found.stopped or found.chosen is found.base or not trial.needed:
+            return found
+        self.tell("compiling with donated arguments")
+        made = self._rewritten(trial.choice) if trial.choice else self._after(self.pipeline)
+        return replace(found, donation=donation_of(made, self.target, trial.needed))
 
     def _smaller(self) -> Iterator[int]:
         """Choices of less memory than the first that fits, which the compiler may make faster."""
