@@ -360,13 +360,13 @@ def _require_memory(call: FirstCall, arrays: Sequence[Any]) -> None:
     copies = sum(arrays[index].nbytes for index in call.donated)
     sampled = sizes.get("arguments", 0)  # moved by an ulp
     needed = 2 * copies + sampled + 3 * sizes.get("outputs", 0) + sizes.get("temporaries", 0)
-    free = _free_bytes(arrays)
+    free = free_bytes(arrays)
     if free is not None and needed > free / 2:
         raise NotTuned(f"runs beside it need {show_bytes(needed)}, and {show_bytes(free)} are free")
 
 
-def _free_bytes(arrays: Sequence[Any]) -> int | None:
-    """The free memory of the device of the arguments; None if it is not known."""
+def free_bytes(arrays: Sequence[Any] = ()) -> int | None:
+    """The free memory of the device of arrays, or of this machine; None if it is not known."""
     device = next((each for array in arrays for each in array.devices()), None)
     if device is not None and (stats := device.memory_stats()):
         limit, used = stats.get("bytes_limit"), stats.get("bytes_in_use")

@@ -14,7 +14,7 @@ from ..display.progress import progress
 from ..errors import UsageError
 from ..files import write_json
 from ..frontend import LowerRequest
-from .options import flag, lowering_options, option, options_of, read_options
+from .options import fit_command, flag, lowering_options, option, options_of, read_options
 from .process import stay_on_cpu
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ def _examine(request: LowerRequest, hardware: Target, options: DoctorOptions) ->
         write_json({"schema_version": 1, "program": request.target, **found.as_json()}, "-")
     else:
         click.echo(found.as_text(lambda text: _style(text, bold=True, fg="yellow")))
+        if any(each.name == "exceeds-memory" for each in found):
+            click.echo(fit_command(request, hardware.name, hardware.device.memory_bytes))
     if found:
         sys.exit(1)
 

@@ -35,6 +35,11 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
 @click.option(
     "--exact", is_flag=True, help="Do not run the batch in parts, which sums in another order."
 )
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Run the chosen version and the one without a plan here, and compare; target cpu only.",
+)
 @options_of(PassOptions)
 @json_option
 @click.option("-o", "output", metavar="FILE.toml", help="Write the plan to FILE.toml.")
@@ -43,6 +48,7 @@ def fit_command(
     seconds: float,
     exact: bool,
     max_memory: str | None,
+    measure: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -69,7 +75,11 @@ def fit_command(
             raise UsageError(f"-o: expected a file that ends in .toml, found {output!r}")
         require_file(output)
     require(target)
-    with prepared("fit", options, [target], "O2", runs_here=False) as job:
+    if measure:
+        from ..tools.fit.measure import require_measurable
+
+        require_measurable(target)
+    with prepared("fit", options, [target], "O2", runs_here=measure) as job:
         from ..tools.fit.search import search
 
         with progress(f"lowering for {target.name}") as tell:
@@ -84,6 +94,18 @@ def fit_command(
                 exact=exact,
                 tell=tell,
             )
+            if measure:
+                from ..tools.fit.measure import with_measurements
+
+                found = with_measurements(
+                    found,
+                    job.plain,
+                    job.args,
+                    job.kwargs,
+                    pipeline=spec,
+                    assume=job.assume,
+                    tell=tell,
+                )
         if found.plan and output:
             found.save(output)
         if as_json:

@@ -302,6 +302,37 @@ lowering_options = added(
 """A decorator: the SPECs and options of lowering a function, the fields of `LowerRequest`."""
 
 
+def fit_command(
+    request: LowerRequest, target: str, max_memory: str | int, passes: PassOptions | None = None
+) -> str:
+    """The line that finds a plan for the program of a command line, for a shell.
+
+    Args:
+        request: the program.
+        target: the hardware.
+        max_memory: a size as text, or bytes, which are rounded down to MiB.
+        passes: those that were named.
+    """
+    flags = {
+        "--args": request.args_from,
+        "--static": request.static,
+        "--transform": request.transform,
+        "--mesh": request.mesh,
+        "--sharding": request.sharding,
+    }
+    words = ["jxc", "fit", request.target, *request.specs]
+    for flag_, given in flags.items():
+        values = (given,) if isinstance(given, str) else given or ()
+        words += [word for value in values for word in (flag_, value)]
+    words += ["--x64"] * request.x64
+    if passes is not None:
+        words += [f"--load-pass={file}" for file in passes.load_pass]
+        words += [f"--assume={promise}" for promise in passes.assume]
+        words += ["-p", spec] if (spec := passes.pipeline_text("")) else []
+    size = max_memory if isinstance(max_memory, str) else f"{max_memory >> 20}MiB"
+    return shlex.join([*words, "--target", target, "--max-memory", size, "-o", "plan.toml"])
+
+
 def given_lowering(request: LowerRequest) -> list[str]:
     """The options of lowering that are given, such as "--args"."""
     others = ("target", "specs", "concrete")  # these are no options

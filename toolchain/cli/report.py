@@ -11,9 +11,10 @@ import click
 from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..files import require_file, write_json
+from ..units import parse_bytes
 from .compile.job import CompileJob, prepared
 from .compile.options import BudgetOptions, CompileOptions, GroupedCommand, XlaOptions
-from .options import ROWS, PassOptions, lowering_options, options_of
+from .options import ROWS, PassOptions, fit_command, lowering_options, options_of
 
 if TYPE_CHECKING:
     from ..backend.targets import Target
@@ -86,6 +87,9 @@ def report_command(source: str, **flags: Any) -> None:
             from ..tools.report.report import as_text
 
             click.echo(as_text(reports, findings, options.top))
+            for target in present:
+                if any(each.kind == "memory" for each in findings[target.name]):
+                    click.echo(_remedy(target, options))
     for target in targets:
         require(target)
     if any(findings.values()):
@@ -112,6 +116,16 @@ def _report(job: CompileJob, target: Target, options: ReportOptions, *, alone: b
             if alone:
                 raise
             return Report(target, None, Refused(0, str(error), None), {}, job.plain.seconds)
+
+
+def _remedy(target: Target, options: ReportOptions) -> str:
+    """How to make the program fit; a line of its own, so that it can be copied."""
+    whole, given = target.device.memory_bytes, options.max_memory
+    budget: str | int = whole
+    if given is not None and not 0 < whole < parse_bytes(given):
+        budget = given
+    line = fit_command(options.request, target.name, budget, options)
+    return f"to fit it, compute values again:\n{line}"
 
 
 def _write(

@@ -17,7 +17,10 @@ from jaxlib.mlir import ir
 from ..backend.lowered import Lowered
 from ..backend.targets import Target
 from ..backend.targets.build import Build, BuildError, build
+from ..cost.cpu import MAPPED
 from ..cost.network import Fabric
+from ..cost.rates import rates_of
+from ..cost.roofline import FIRST_TOUCH
 from ..hlo import Module, parse_hlo
 from ..hlo.work import Executed, Totals, executed, totals_of
 from ..ir import count_ops
@@ -130,6 +133,19 @@ class Compiled:
         """The time of a run, with and without communication."""
         fabric = self.fabric if self.collectives else None
         return step_of(self.kernels, self.collectives, fabric, self.build.target.device)
+
+    @cached_property
+    def mapping_seconds(self) -> float:
+        """The time in which a CPU's system maps pages for large arrays; 0 for other targets.
+
+        The C library returns the memory of such an array when it is freed, so each run pays.
+        """
+        if self.build.target.kind != "cpu":
+            return 0.0
+        results = (b for b in self.memory.buffers if b.kind == "output" and not b.is_donated)
+        arrays = [self.memory.temporaries, *(each.bytes for each in results)]
+        mapped = sum(size for size in arrays if size >= MAPPED)
+        return 1e-9 * rates_of("cpu")[FIRST_TOUCH] * mapped
 
     @property
     def roofline_seconds(self) -> float:

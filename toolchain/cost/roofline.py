@@ -12,6 +12,9 @@ from .formulas import TRANSCENDENTAL
 from .rates import IS_OLD, Rate, Rates
 
 BYTE = Rate("memory-byte", "one byte of 64 MiB that are summed up, in ns", 0.037)
+FIRST_TOUCH = Rate(
+    "first-touch-byte", "one byte of a result of 64 MiB, for which pages are mapped, in ns", 0.33
+)
 CACHED_BYTE = Rate("cached-byte", "one byte of 1 MiB that a loop reads and writes, in ns", 0.0085)
 PRODUCT = Rate("multiply-add", "one multiply-add in a product of 1024x1024 f32, in ns", 0.0099)
 ELEMENTWISE = Rate("elementwise-flop", "one flop of a fused polynomial on f32, in ns", 0.025)

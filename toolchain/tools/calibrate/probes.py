@@ -146,6 +146,10 @@ def _polynomial(h: Any) -> Any:
     return h
 
 
+def _broadcast(x: Any) -> Any:
+    return jnp.broadcast_to(x, _BYTES // 4)
+
+
 _IMAGES, _FEATURES, _WINDOW = (8, 28, 28), 64, 9  # of 3x3
 _PIXELS = 8 * 28 * 28
 
@@ -241,6 +245,7 @@ def _scaled_pad(x: Any) -> Any:
 
 PROBES = [
     Probe(roofline.BYTE, lambda: (jnp.sum, [_zeros(_BYTES // 4)]), _BYTES),
+    Probe(roofline.FIRST_TOUCH, lambda: (_broadcast, [_zeros()]), _BYTES),
     Probe(roofline.PRODUCT, lambda: _product((_SIZE, _SIZE), (_SIZE, _SIZE)), _SIZE**3),
     Probe(
         roofline.CACHED_BYTE,

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target, find_target
+from ...compiled.fit import Fit
 from ...compiled.kernels import roofline
 from ...compiled.program import Compiled, Refused, compile_lowered
 from ...errors import JxcError, UsageError
@@ -208,10 +209,22 @@ class ExaminedProgram:
         Raises:
             JxcError: the compiler is not installed, or refuses the program.
         """
-        made = compile_lowered(self.lowered, self.target, "O0")
+        made = self._made
         if isinstance(made, Refused):
             raise JxcError(f"XLA does not compile it for {self.target.name}: {made.message}")
         return made
+
+    @cached_property
+    def _made(self) -> Compiled | Refused:
+        return compile_lowered(self.lowered, self.target, "O0")
+
+    @property
+    def fit(self) -> Fit | None:
+        """Whether it fits into the target's memory; None if the compiler may not run or fails."""
+        try:
+            return self._made.fit if self.may_compile else None
+        except JxcError:
+            return None
 
     @cached_property
     def compiled_or_none(self) -> Compiled | None:

@@ -11,6 +11,7 @@ from ...backend.targets import Target, find_target
 from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
 from ...units import parse_bytes
+from .measure import require_measurable, with_measurements
 from .result import FitResult
 from .search import search
 
@@ -24,6 +25,7 @@ def fit(
     pipeline: str = "O2",
     seconds: float = 300.0,
     exact: bool = False,
+    measure: bool = False,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
 ) -> FitResult:
@@ -43,6 +45,8 @@ def fit(
             give the best plan found until then.
         exact: whether only measures are tried that keep each bit of the results: the batch does not
             run in parts, whose sums are added in another order.
+        measure: run the chosen version and the one without a plan on this machine's CPU, which the
+            target must be, and add their measured peak and time to the result.
         progress: called with a description of each step; by default, a terminal or a notebook
             shows it if it takes long.
 
@@ -69,9 +73,11 @@ def fit(
         raise UsageError(
             f"the memory of {hardware.name} is not known: give max_memory, such as '14GiB'"
         )
+    if measure:
+        require_measurable(hardware)
     with contextlib.ExitStack() as stack:
         tell = progress or stack.enter_context(line_of_progress(f"lowering for {hardware.name}"))
-        return search(
+        found = search(
             lowered,
             hardware,
             budget,
@@ -80,3 +86,6 @@ def fit(
             exact=exact,
             tell=tell,
         )
+        if not measure:
+            return found
+        return with_measurements(found, lowered, args, kwargs, pipeline=pipeline, tell=tell)

@@ -14,10 +14,24 @@ from ...backend.targets import Target
 from ...display.console import text_console
 from ...errors import UsageError
 from ...units import show_bytes, show_seconds, text_width
+from .donation import Donation
 from .frontier import FitChoice
 from .plan import BatchSplit, FitPlan
 
 _WIDTH = 80
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """What a version needed when it ran on this machine.
+
+    Attributes:
+        needed: bytes of one device; None if the system does not count them.
+        seconds: of a run, the median.
+    """
+
+    needed: int | None
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,7 @@ class Trial:
         choice: what is computed again; None for the program without a plan.
         largest: descriptions of the largest buffers at the peak.
         compile_seconds: of the target's compiler.
+        measured: what it needed here; None if it was not measured.
     """
 
     name: str
@@ -39,6 +54,7 @@ class Trial:
     choice: FitChoice | None = None
     largest: tuple[str, ...] = field(default=(), repr=False)
     compile_seconds: float = 0.0
+    measured: MeasuredRun | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -47,6 +63,8 @@ class Trial:
             "needed_bytes": self.needed,
             "estimated_seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
+            "measured_bytes": self.measured.needed if self.measured else None,
+            "measured_seconds": self.measured.seconds if self.measured else None,
         }
 
 
@@ -66,6 +84,8 @@ class FitResult:
         stopped: why the search ended early; empty if it did not.
         checked: how the plan was shown to keep the results.
         unsplit: why the batch cannot run in parts; empty if it can, or this was not tried.
+        donation: what donating arguments of the chosen or smallest version would free; None if
+            that is little, or the program fits without a plan.
     """
 
     name: str
@@ -79,6 +99,7 @@ class FitResult:
     stopped: str = ""
     checked: str = ""
     unsplit: str = ""
+    donation: Donation | None = None
 
     @property
     def fits(self) -> bool:
@@ -118,6 +139,7 @@ class FitResult:
             "largest": list(self.smallest.largest),
             "checked": self.checked or None,
             "unsplit": self.unsplit or None,
+            "donation": self.donation.as_json() if self.donation else None,
             "stopped": self.stopped or None,
         }
 
@@ -135,6 +157,8 @@ def as_text(result: FitResult) -> str:
         for trial in (result.base, *result.trials):
             table.add_row(*_row(result, trial))
         console.print(table)
+        if result.base.measured:
+            console.print(_measured(result))
         if result.plan and result.plan.split:
             console.print(_about(result.plan.split), markup=False)
         if result.plan and result.plan.measures:
@@ -163,6 +187,28 @@ def _row(result: FitResult, trial: Trial) -> tuple[str, str, str, str]:
     marks = [change, "<- chosen" if trial is result.chosen and result.trials else ""]
     time = "refused" if seconds is None else show_seconds(seconds)
     return trial.name, show_bytes(trial.needed), time, "  ".join(filter(None, marks))
+
+
+def _measured(result: FitResult) -> Table:
+    """The promised and the measured numbers, and measured / promised."""
+    title = "\nmeasured on this machine"
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for name in ("version", "needs", "measured", "ratio", "time", "measured", "ratio"):
+        table.add_column(name, justify="left" if name == "version" else "right", no_wrap=True)
+    for trial in (result.base, *result.trials):
+        if found := trial.measured:
+            cells = [trial.name, show_bytes(trial.needed)]
+            if found.needed is None:
+                cells += ["not known", ""]
+            else:
+                cells += [show_bytes(found.needed), f"{found.needed / trial.needed:.2f}"]
+            if trial.seconds is None:
+                cells += ["refused", show_seconds(found.seconds), ""]
+            else:
+                cells += [show_seconds(trial.seconds), show_seconds(found.seconds)]
+                cells.append(f"{found.seconds / trial.seconds:.2f}")
+            table.add_row(*cells)
+    return table
 
 
 def _measures(plan: FitPlan) -> Table:
@@ -204,5 +250,9 @@ def _notes(result: FitResult) -> Iterator[str]:
         yield "what holds the rest:"
         for each in result.smallest.largest:
             yield f"  {each}"
+    if result.donation:
+        yield str(result.donation)
+        if result.base.seconds and result.base.needed - result.donation.bytes <= result.budget:
+            yield "then it may fit without a plan"
     if result.stopped:
         yield f"the search ended early: {result.stopped}"

@@ -19,6 +19,7 @@ from ...errors import JxcError
 from ...units import counted
 from .check import check_plan
 from .choices import Choices, pass_for
+from .donation import donation_of
 from .frontier import FitChoice, Frontier
 from .plan import BatchSplit, FitPlan, Measure
 from .result import FitResult, Trial
@@ -66,7 +67,7 @@ def search(
     until = perf_counter() + seconds
     finder = _Finder(here, target, budget, pipeline, assume, until, exact, tell)
     try:
-        return finder.run()
+        return finder.with_advice(finder.run())
     except KeyboardInterrupt:
         if finder.base is None:
             raise
@@ -108,6 +109,15 @@ class _Finder:
                 return self.result("the time is over")
             self._try(index)
         return self.result("")
+
+    def with_advice(self, found: FitResult) -> FitResult:
+        """The result with what donating arguments would free, if memory is short."""
+        trial = found.chosen or found.smallest
+        if found.stopped or found.chosen is found.base or not trial.needed:
+            return found
+        self.tell("compiling with donated arguments")
+        made = self._rewritten(trial.choice) if trial.choice else self._after(self.pipeline)
+        return replace(found, donation=donation_of(made, self.target, trial.needed))
 
     def _smaller(self) -> Iterator[int]:
         """Choices of less memory than the first that fits, which the compiler may make faster."""
@@ -211,7 +221,7 @@ class _Finder:
         return Trial(
             name,
             fit.needed,
-            found.step.seconds,
+            found.step.seconds + found.mapping_seconds,
             largest=tuple(map(str, found.memory.buffers[:_SHOWN])),
             compile_seconds=found.build.seconds,
         )

@@ -1,0 +1,28 @@
+"""Whether a program fits into the memory of its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....units import show_bytes
+from ..finding import Finding, FindingCost, check
+from ..program import ExaminedProgram
+
+
+@check
+def exceeds_memory(program: ExaminedProgram) -> Iterator[Finding]:
+    """Programs that need more memory than a device of the target has.
+
+    Compilers for CPUs and GPUs make such a program, which then fails when it runs. Without the
+    compiler it is not found.
+    """
+    fit = program.fit
+    if fit is None or fit.fits is not False:
+        return
+    advice = ". ".join(text[0].upper() + text[1:] for text in fit.advice)
+    yield Finding(
+        program.defined,
+        f"the program {fit}",
+        f"{advice}. `jxc fit` finds the cheapest values to compute again.",
+        FindingCost(bytes=-fit.rest, how=f"of {show_bytes(fit.needed)}"),
+    )
