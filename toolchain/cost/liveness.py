@@ -76,7 +76,8 @@ class Timeline:
         ops = ops_of(block)
         self._results = list(terminator(block).operands)
         order = {op: number for number, op in enumerate(ops)}
-        found = kernels_of(ops, self._results, kind=device.kind)
+        chooses = device if device.kind == "gpu" else None
+        found = kernels_of(ops, self._results, kind=device.kind, device=chooses)
         found.sort(key=lambda kernel: order[kernel.root.op])
         steps = [_step(kernel, model, device, rates) for kernel in found]
         steps = [step for step in steps if not _is_update(step)]
