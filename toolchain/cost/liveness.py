@@ -76,7 +76,7 @@ class Timeline:
         ops = ops_of(block)
         self._results = list(terminator(block).operands)
         order = {op: number for number, op in enumerate(ops)}
-        chooses = device if device.kind == "gpu" else None
+        chooses = None if device.kind == "cpu" else device
         found = kernels_of(ops, self._results, kind=device.kind, device=chooses)
         found.sort(key=lambda kernel: order[kernel.root.op])
         steps = [_step(kernel, model, device, rates) for kernel in found]

@@ -1,8 +1,9 @@
-"""Which values XLA:GPU stores, where computing them in each kernel that reads them takes longer.
+"""Which values XLA stores on a GPU or TPU, by estimates of the time.
 
-XLA:GPU fuses an op into all its users if its estimate of the time falls. `fusion` decides by the
-kinds of ops alone. So a sum of residuals would be part of every later kernel, and the exponentials
-of a softmax would be stored although they take less time to compute again than to write and read.
+These compilers fuse an op into all its readers if their estimate of the time falls. `fusion`
+decides by the kinds of ops alone: a sum of residuals would be part of each later kernel, and the
+exponentials of a softmax would be stored, although computing them again takes less time than
+writing and reading them.
 """
 
 from __future__ import annotations
@@ -58,6 +59,27 @@ def choose_stored(
             stored[node.key] = _is_faster_stored(node, cone, readers[number], order, device)
         if not stored[node.key]:
             cones.update(dict.fromkeys(node.results, cone))
+    _join_only_kernels(order, users, stored, is_free_to_choose)
+
+
+def _join_only_kernels(
+    order: Sequence[Node],
+    users: Mapping[ir.Value, Sequence[int]],
+    stored: dict[ir.Value, bool],
+    is_free_to_choose: Callable[[Node], bool],
+) -> None:
+    """Store no value whose readers are all part of one kernel, which computes it once."""
+    roots = [0] * len(order)  # for each node, the kernels that compute it, as bits by number
+    for number in reversed(range(len(order))):
+        node = order[number]
+        for value in node.results:
+            for user in users.get(value, ()):
+                roots[number] |= roots[user]
+        is_joined = node.name in ELEMENTWISE and roots[number].bit_count() == 1
+        if stored[node.key] and is_joined and is_free_to_choose(node):
+            stored[node.key] = len(users[node.key]) < 2
+        if stored[node.key]:
+            roots[number] = 1 << number
 
 
 def _count_of_readers(
