@@ -6,7 +6,7 @@ for itself, mostly to need less memory, within the same dependences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
@@ -17,7 +17,7 @@ from ..ir.module import captured_values, has_regions, ops_of, terminator
 from .device import Device
 from .flops import bytes_of
 from .formulas import names
-from .fusion import kernels_of
+from .fusion import WITH_EPILOGUE, kernels_of
 from .node import ELEMENTWISE, FREE, FusedKernel, name_of
 from .price import Model
 from .prices import model_of
@@ -28,6 +28,9 @@ _IN_PLACE = frozenset({"while", "dynamic_update_slice", "scatter", "optimization
 
 _HIGH, _LOW = 0.5, 0.25
 """A top has more than one of these shares of the peak, and less than the other on both sides."""
+
+_ALIASES = names("reshape transpose optimization_barrier custom_call")
+"""Ops that compute nothing, if their results are not those of a kernel."""
 
 _WITHIN_KERNELS = ELEMENTWISE | FREE | names("broadcast_in_dim reshape")
 
@@ -41,6 +44,7 @@ class KernelStep:
 
     Attributes:
         op: the op whose results it stores.
+        position: the number of the op of the block at which it runs.
         ops: all ops that it computes.
         reads: the values that it reads from memory.
         seconds: its price.
@@ -48,6 +52,7 @@ class KernelStep:
     """
 
     op: ir.OpView
+    position: int
     ops: tuple[ir.OpView, ...]
     reads: tuple[ir.Value, ...]
     seconds: float
@@ -74,12 +79,13 @@ class Timeline:
         self.kind = device.kind
         model = model_of(device, rates)
         ops = ops_of(block)
-        self._results = list(terminator(block).operands)
-        order = {op: number for number, op in enumerate(ops)}
+        results = list(terminator(block).operands)
         chooses = None if device.kind == "cpu" else device
-        found = kernels_of(ops, self._results, kind=device.kind, device=chooses)
-        found.sort(key=lambda kernel: order[kernel.root.op])
-        steps = [_step(kernel, model, device, rates) for kernel in found]
+        found = _in_order(kernels_of(ops, results, kind=device.kind, device=chooses), ops)
+        steps = [_step(at, kernel, model, device, rates) for at, kernel in found]
+        stored = {value for step in steps for value in step.results}
+        self._results = [_source(value, stored) for value in results]
+        steps = [replace(s, reads=_sources(s.reads, stored)) for s in steps]
         steps = [step for step in steps if not _is_update(step)]
         steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
         self.steps = _without_initial_values(steps, self._results)
@@ -224,7 +230,43 @@ def _is_stored(step: KernelStep, returned: set[ir.Value]) -> bool:
     return sum(map(size_of, step.reads)) > _AS_CHEAP * size_of(step.results[0])
 
 
-def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> KernelStep:
+def _in_order(
+    kernels: Iterable[FusedKernel], ops: Sequence[ir.OpView]
+) -> list[tuple[int, FusedKernel]]:
+    """The kernels in the order in which they run, with their positions.
+
+    A product runs where it is in the program, also if the ops on its result are part of its kernel:
+    JAX updates the parameters after all of the gradient, when many activations are freed.
+    """
+    number = {op: at for at, op in enumerate(ops)}
+    positions: dict[ir.Value, int] = {}
+    found = []
+    for kernel in sorted(kernels, key=lambda kernel: number[kernel.root.op]):
+        at = number[kernel.root.op]
+        products = [number[node.op] for node in kernel.nodes if node.name in WITH_EPILOGUE]
+        if products:
+            sources = _sources(kernel.reads, positions)
+            at = max([*products, *(positions.get(value, 0) for value in sources)])
+        positions.update(dict.fromkeys(kernel.root.results, at))
+        found.append((at, kernel))
+    return sorted(found, key=lambda each: each[0])
+
+
+def _sources(values: Iterable[ir.Value], stored: Container[ir.Value]) -> tuple[ir.Value, ...]:
+    return tuple(dict.fromkeys(_source(value, stored) for value in values))
+
+
+def _source(value: ir.Value, stored: Container[ir.Value]) -> ir.Value:
+    """The stored value of which `value` is a view in the same memory."""
+    while value not in stored and not isinstance(value.owner, ir.Block):
+        if name_of(value.owner) not in _ALIASES:
+            break
+        index = ir.OpResult(value).result_number if len(value.owner.operands) > 1 else 0
+        value = value.owner.operands[index]
+    return value
+
+
+def _step(at: int, kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> KernelStep:
     op = kernel.root.op
     ops = tuple(node.op for node in kernel.nodes)
     reads = dict.fromkeys(kernel.reads)
@@ -233,7 +275,7 @@ def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Ke
         reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
         inner = _inner_bytes(op, device, rates)
     seconds = model.price(kernel).seconds
-    return KernelStep(op, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
+    return KernelStep(op, at, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
 
 
 def _inner_bytes(op: ir.OpView, device: Device, rates: Rates) -> int:
