@@ -39,17 +39,17 @@ from .node import (
 )
 from .stored import choose_stored
 
-WITH_EPILOGUE = names("dot_general convolution")
+_WITH_EPILOGUE = names("dot_general convolution")
 """Ops that XLA:TPU computes in one kernel with the elementwise ops on their result."""
 
 _FUSED_BY = {
     "cpu": FUSED,
     "gpu": FUSED | {"reduce_window"},
-    "tpu": FUSED | {"reduce_window"} | WITH_EPILOGUE,
+    "tpu": FUSED | {"reduce_window"} | _WITH_EPILOGUE,
 }
 """The ops that may be part of a kernel of several ops, by the kind of device."""
 
-_EXPENSIVE = FUNCTIONS | WITH_EPILOGUE | names("gather reduce reduce_window sqrt rsqrt remainder")
+_EXPENSIVE = FUNCTIONS | _WITH_EPILOGUE | names("gather reduce reduce_window sqrt rsqrt remainder")
 """Ops that are not computed again for each of several users."""
 
 _CHOOSING = names("concatenate dynamic_update_slice pad")
@@ -287,9 +287,9 @@ class _Graph:
         inside = self._in_library
         if inside and self._kind == "cpu" and (user.key in inside) != (node.key in inside):
             return False
-        if user.name not in self._fused or user.name in WITH_EPILOGUE:
+        if user.name not in self._fused or user.name in _WITH_EPILOGUE:
             return False
-        if node.name in WITH_EPILOGUE:
+        if node.name in _WITH_EPILOGUE:
             return user.name in ELEMENTWISE
         if user.name == "gather" and user.operands[0] in node.results:
             return self._kind == "gpu"

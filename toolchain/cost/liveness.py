@@ -17,7 +17,7 @@ from ..ir.module import captured_values, has_regions, ops_of, terminator
 from .device import Device
 from .flops import bytes_of
 from .formulas import names
-from .fusion import WITH_EPILOGUE, kernels_of
+from .fusion import kernels_of
 from .node import ELEMENTWISE, FREE, FusedKernel, name_of
 from .price import Model
 from .prices import model_of
@@ -235,19 +235,19 @@ def _in_order(
 ) -> list[tuple[int, FusedKernel]]:
     """The kernels in the order in which they run, with their positions.
 
-    A product runs where it is in the program, also if the ops on its result are part of its kernel:
-    JAX updates the parameters after all of the gradient, when many activations are freed.
+    A kernel that stores less than it reads runs as soon as it can, as XLA schedules it, which frees
+    what it reads: JAX updates the parameters after all of the gradient.
     """
     number = {op: at for at, op in enumerate(ops)}
     positions: dict[ir.Value, int] = {}
     found = []
     for kernel in sorted(kernels, key=lambda kernel: number[kernel.root.op]):
-        at = number[kernel.root.op]
-        products = [number[node.op] for node in kernel.nodes if node.name in WITH_EPILOGUE]
-        if products:
-            sources = _sources(kernel.reads, positions)
-            at = max([*products, *(positions.get(value, 0) for value in sources)])
-        positions.update(dict.fromkeys(kernel.root.results, at))
+        at, results = number[kernel.root.op], kernel.root.results
+        reads = [v for v in _sources(kernel.reads, positions) if v in positions]
+        most = max(map(size_of, reads), default=0)
+        if sum(map(size_of, results)) < most and not has_regions(kernel.root.op):
+            at = max(positions[value] for value in reads)
+        positions.update(dict.fromkeys(results, at))
         found.append((at, kernel))
     return sorted(found, key=lambda each: each[0])
 
