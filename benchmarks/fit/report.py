@@ -14,7 +14,7 @@ from accelerators_report import markdown
 
 from fit.programs import PROGRAMS, Program
 from fit.run import Record, key_of, read_records
-from fit.worker import FITTED
+from fit.worker import EQUAL, FITTED, fastest_by_hand
 from jxc.backend.targets import find_target
 from jxc.cost.device import Device
 
@@ -28,22 +28,24 @@ is written in the variants of a user who needs less memory. *block* puts each la
 `jax.checkpoint`, *whole* the whole loss; a policy of `jax.checkpoint_policies` follows. *parts*
 splits the batch and adds the gradients. *nested* splits a long loop into chunks of about the square
 root of its length, under `jax.checkpoint`. *fitted* is the plain program under the plan that jxc
-makes for the device's memory. A program has only the variants that are right for it: batch norm
-excludes *parts*, and a Keras model has no blocks that a user can wrap.
+makes for the device's memory, and *fitted:equal* for the peak of the fastest variant by hand that
+fits. A program has only the variants that are right for it: batch norm excludes *parts*, and a
+Keras model has no blocks that a user can wrap.
 
 No accelerator is needed: the target's compiler gives the bytes at the peak, and its own estimate of
 the time on TPU; on GPU the time is the roofline of the kernels. The TPU compiler refuses what does
 not fit, and rematerializes by itself before it does: such a peak is that of its message, and has no
-time. GPU and CPU compilers refuse nothing. On the CPU the sizes are small, and the time is the
-median of calls in alternation. *Error* is the largest difference of a result from that of plain;
-dropout over parts of a batch draws other numbers. XLA's CPU compiler of jax 0.10 drops optimization
-barriers, so that `jax.checkpoint` of straight-line code saves no memory there; that of 0.12 keeps
-them."""
+time. GPU and CPU compilers refuse nothing. On the CPU the sizes are small, the budget is half of
+plain's peak, and the time is the median of calls in alternation. *Error* is the largest difference
+of a result from that of plain; dropout over parts of a batch draws other numbers. XLA's CPU
+compiler of jax 0.10 drops optimization barriers, so that `jax.checkpoint` of straight-line code
+saves no memory there; that of 0.12 keeps them."""
 
 
 def rows_of(program: Program, label: str, records: dict[str, Record]) -> dict[str, Record]:
     """The records of a program's variants for the target of a label, plain first."""
-    keys = {each: key_of(program.name, each, label) for each in [*program.variants, FITTED]}
+    names = [*program.variants, FITTED, EQUAL]
+    keys = {each: key_of(program.name, each, label) for each in names}
     return {name: records[key] for name, key in keys.items() if key in records}
 
 
@@ -65,29 +67,33 @@ def time(record: Record | None) -> str:
     return f"{1e3 * record['seconds']:.4g}" if record and "seconds" in record else ""
 
 
-def _timed(rows: dict[str, Record]) -> list[str]:
-    """The variants by hand that fit, the fastest first."""
-    fit = [n for n, each in rows.items() if "seconds" in each and each.get("fits", True)]
-    return sorted((n for n in fit if n != FITTED), key=lambda name: rows[name]["seconds"])
+def _by_hand(rows: dict[str, Record]) -> dict[str, Record]:
+    return {name: each for name, each in rows.items() if name not in (FITTED, EQUAL)}
+
+
+def _fastest(rows: dict[str, Record]) -> str | None:
+    """The fastest variant by hand that fits."""
+    fit = {name: each for name, each in rows.items() if each.get("fits", True)}
+    return fastest_by_hand(fit, sys.maxsize)
 
 
 def summary(label: str, records: dict[str, Record]) -> str:
-    """A row for each program: plain, the best variants by hand, and the fitted plan."""
+    """A row for each program: plain, the best variants by hand, and the fitted plans."""
     table = [["program", "plain", "ms", "fastest by hand that fits", "peak", "ms"]]
-    table[0] += ["least by hand", "peak", "ms", FITTED, "ms"]
-    table += [["---", *["---:"] * 2, "---", *["---:"] * 2, "---", *["---:"] * 4]]
+    table[0] += ["least by hand", "peak", "ms", FITTED, "ms", EQUAL, "ms"]
+    table += [["---", *["---:"] * 2, "---", *["---:"] * 2, "---", *["---:"] * 6]]
     for program in PROGRAMS.values():
         rows = rows_of(program, label, records)
         if "plain" not in rows:
             continue
-        plain, made = rows["plain"], rows.get(FITTED)
-        quick = next(iter(_timed(rows)), "")
-        sized = [n for n, each in rows.items() if n != FITTED and "peak" in each]
+        sized = [name for name, each in _by_hand(rows).items() if "peak" in each]
         least = min(sized, key=lambda name: rows[name]["peak"], default="")
-        cells = [program.name, size(plain), time(plain)]
-        for name in (quick, least):
+        cells = [program.name, size(rows["plain"]), time(rows["plain"])]
+        for name in (_fastest(rows) or "", least):
             cells += [name or "none", size(rows.get(name)), time(rows.get(name))]
-        table.append([*cells, size(made), time(made)])
+        for name in (FITTED, EQUAL):
+            cells += [size(rows.get(name)), time(rows.get(name))]
+        table.append(cells)
     return markdown(table)
 
 
@@ -113,7 +119,7 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
         large = [name for name, rows in found.items() if not rows["plain"].get("fits", True)]
         yield f"Plain does not fit for {len(large)} of {len(found)} programs."
         partial = [n for n, rows in found.items() if set(PROGRAMS[n].variants) - set(rows)]
-        none = [name for name in large if not _timed(found[name]) and name not in partial]
+        none = [name for name in large if not _fastest(found[name]) and name not in partial]
         if partial:
             yield f"Some variants are not measured: {', '.join(partial)}."
         if none:
@@ -121,6 +127,25 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
     made = [rows[FITTED] for rows in found.values() if FITTED in rows]
     good = sum(each.get("fits", False) for each in made)
     yield f"The fitted plan fits for {good} of {len(made)}." if made else "There are no plans yet."
+    yield from _against_hand(list(found.values()))
+    searched = [r for rows in found.values() for r in rows.values() if "search_seconds" in r]
+    if searched:
+        most = max(each["compilations"] for each in searched)
+        longest = max(each["search_seconds"] for each in searched)
+        yield f"A search compiles at most {most} versions and takes at most {longest:.0f} s."
+
+
+def _against_hand(programs: Sequence[dict[str, Record]]) -> Iterator[str]:
+    """How the times of the plans compare with those of the fastest variants by hand that fit."""
+    for name, most, words in (
+        (FITTED, 1.05, "at most 1.05 of the time"),
+        (EQUAL, 1.0, "less time in at most the memory"),
+    ):
+        both = [(rows.get(name, {}), rows[best]) for rows in programs if (best := _fastest(rows))]
+        both = [(made, hand) for made, hand in both if made]
+        good = sum(made.get("seconds", 1e9) < most * hand["seconds"] for made, hand in both)
+        if both:
+            yield f"*{name}* takes {words} of the fastest by hand for {good} of {len(both)}."
 
 
 def section(label: str, records: dict[str, Record]) -> str:

@@ -23,8 +23,8 @@ from typing import Any
 
 from machine import circumstances
 
-from fit.programs import PROGRAMS
-from fit.worker import FITTED
+from fit.programs import PROGRAMS, Program
+from fit.worker import EQUAL, FITTED, fastest_by_hand
 from jxc.backend.targets import Target, find_target, require
 from jxc.errors import JxcError
 
@@ -48,11 +48,18 @@ def key_of(program: str, variant: str, label: str) -> str:
 
 
 def run_worker(
-    program: str, variants: list[str], target: Target, given: argparse.Namespace
+    program: str, variants: list[str], target: Target, budget: int, timeout: float
 ) -> Iterator[Record]:
-    """The records of variants; those without one after a crash or the time limit say why."""
+    """The records of variants; those without one after a crash or the time limit say why.
+
+    Args:
+        program, variants: names.
+        target: the hardware.
+        budget: bytes for a plan; 0 for all memory.
+        timeout: seconds.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "fit.worker", program, ",".join(variants)]
-    command += [f"--target={target.name}", f"--budget={given.budget}"]
+    command += [f"--target={target.name}", f"--budget={budget}"]
     settings = {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
     settings |= {"JXC_RATES": "shipped", "KERAS_BACKEND": "jax"}
     process = subprocess.Popen(
@@ -64,11 +71,11 @@ def run_worker(
         start_new_session=True,
     )
     try:
-        printed, errors = process.communicate(timeout=given.timeout)
+        printed, errors = process.communicate(timeout=timeout)
         lines = [line for line in errors.splitlines() if line and not line[0].isspace()]
         why = f"exit code {process.returncode}: {''.join(lines[-1:])}"[:300]
     except subprocess.TimeoutExpired:
-        why = f"took more than {given.timeout:.0f} s"
+        why = f"took more than {timeout:.0f} s"
     finally:
         if process.poll() is None:  # with the compiler, which the worker started
             os.killpg(process.pid, signal.SIGKILL)
@@ -81,20 +88,30 @@ def run_worker(
         )
 
 
-def todo(given: argparse.Namespace, target: Target) -> Iterator[tuple[str, list[str]]]:
-    """Each process to start: a program and its variants."""
+def todo(given: argparse.Namespace, target: Target) -> Iterator[tuple[str, list[str], int]]:
+    """Each process to start: a program, its variants, and the budget; 0 for all memory."""
     known = {} if given.again else read_records(given.out)
     for program in PROGRAMS.values():
         if not fnmatch.fnmatch(program.name, given.only):
             continue
-        rows = [
-            each for each in [*program.variants, FITTED] if fnmatch.fnmatch(each, given.variant)
-        ]
+        names = [*program.variants, FITTED, EQUAL]
+        rows = [each for each in names if fnmatch.fnmatch(each, given.variant)]
         due = [each for each in rows if key_of(program.name, each, label_of(target)) not in known]
         if target.kind == "cpu":
-            yield from [(program.name, rows)] if due else []
-        else:
-            yield from ((program.name, [each]) for each in due)
+            yield from [(program.name, rows, given.budget)] if due else []
+            continue
+        yield from ((program.name, [each], given.budget) for each in due if each != EQUAL)
+        if EQUAL in due and (budget := _equal_budget(program, target, given.out)):
+            yield program.name, [EQUAL], budget
+
+
+def _equal_budget(program: Program, target: Target, file: Path) -> int:
+    """The peak of the fastest variant by hand that fits; 0 if none does, or none was measured."""
+    records, label = read_records(file), label_of(target)
+    keys = {each: key_of(program.name, each, label) for each in program.variants}
+    rows = {name: records[key] for name, key in keys.items() if key in records}
+    fastest = fastest_by_hand(rows, target.device.memory_bytes)
+    return int(rows[fastest]["peak"]) if fastest else 0
 
 
 def main() -> int:
@@ -116,8 +133,8 @@ def main() -> int:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     about = circumstances()
     with given.out.open("a") as file:
-        for program, variants in todo(given, target):
-            for record in run_worker(program, variants, target, given):
+        for program, variants, budget in todo(given, target):
+            for record in run_worker(program, variants, target, budget, given.timeout):
                 record |= {"commit": about["commit"], "jax": about["versions"]["jax"]}
                 file.write(json.dumps(record) + "\n")
                 file.flush()

@@ -12,7 +12,7 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -32,7 +32,10 @@ from jxc.compiled.program import Refused, compile_lowered
 from jxc.errors import JxcError
 
 FITTED = "fitted"
-"""The name of the variant that jxc plans."""
+"""The name of the variant that jxc plans for all memory; on the CPU, for half of plain's peak."""
+
+EQUAL = "fitted:equal"
+"""The variant that jxc plans for the memory of the fastest variant by hand that fits."""
 
 ROUNDS = 9
 
@@ -65,7 +68,9 @@ def search_record(step: Any, args: Any, target: Target, budget: int) -> dict[str
     """The record of the plan on absent hardware, as the search measured it."""
     start = perf_counter()
     found = fitted(step, args, target, budget)
+    assert found.chosen is not None
     return {
+        "budget": budget,
         "peak": found.chosen.needed,
         "fits": True,
         "seconds": found.chosen.seconds,
@@ -73,7 +78,23 @@ def search_record(step: Any, args: Any, target: Target, budget: int) -> dict[str
         "compilations": 1 + len(found.trials),
         "search_seconds": perf_counter() - start,
         "checked": found.checked,
+        "found": found.as_json(),
     }
+
+
+def fastest_by_hand(records: Mapping[str, Mapping[str, Any]], most: int) -> str | None:
+    """The fastest variant by hand that needs at most so many bytes; None if there is none.
+
+    Args:
+        records: of one program by variant; those without a peak or a time do not count.
+        most: bytes.
+    """
+    fit = [
+        name
+        for name, each in records.items()
+        if name not in (FITTED, EQUAL) and "seconds" in each and each["peak"] <= most
+    ]
+    return min(fit, key=lambda name: records[name]["seconds"], default=None)
 
 
 def reason(error: Exception) -> dict[str, Any]:
@@ -84,14 +105,15 @@ def reason(error: Exception) -> dict[str, Any]:
 def step_of(program: Program, variant: str, target: Target, budget: int) -> tuple[Any, Any]:
     """The training step of a variant for a target, and the shapes of its arguments."""
     sizes = program.sizes(0 if target.kind == "cpu" else target.device.memory_bytes)
-    step, args = program.step("plain" if variant == FITTED else variant, sizes)
-    return (planned(step, args, target, budget) if variant == FITTED else step), args
+    is_planned = variant in (FITTED, EQUAL)
+    step, args = program.step("plain" if is_planned else variant, sizes)
+    return (planned(step, args, target, budget) if is_planned else step), args
 
 
 def estimated(program: Program, variant: str, target: Target, budget: int) -> dict[str, Any]:
     """What the target's compiler says: bytes at the peak, and seconds of the step if it fits."""
     start = perf_counter()
-    if variant == FITTED:
+    if variant in (FITTED, EQUAL):
         return search_record(*step_of(program, "plain", target, budget), target, budget)
     step, args = step_of(program, variant, target, budget)
     lowered = jxc.lower(step, *args).for_target(target.name)
@@ -112,15 +134,17 @@ def measured(
 ) -> dict[str, dict[str, Any]]:
     """The peak and the time of each variant on this machine, and how far its results lie apart.
 
-    Without a budget, that of the fitted plan is half of plain's peak; plain is the first variant.
+    Without a budget, it is half of plain's peak; plain is the first variant. `EQUAL` comes after
+    the variants by hand.
     *error* is the largest difference of a result from plain's, relative to the largest value of
     that result. Dropout over parts of a batch draws other numbers.
     """
     records: dict[str, dict[str, Any]] = {}
     calls: dict[str, Callable[[], Any]] = {}
     for variant in variants:
+        given = _equal_budget(records, calls, budget) if variant == EQUAL else budget
         try:
-            step, args = step_of(program, variant, target, budget)
+            step, args = step_of(program, variant, target, given)
         except JxcError as error:
             records[variant] = reason(error)
             continue
@@ -132,6 +156,7 @@ def measured(
         peak = peak_bytes(*sizes, memory.temp_size_in_bytes, memory.alias_size_in_bytes)
         budget = budget or peak // 2
         record = {"peak": peak, "arguments": sizes[0], "compile_seconds": perf_counter() - start}
+        record |= {"budget": given, "fits": peak <= budget}
         records[variant] = record | {"temporaries": memory.temp_size_in_bytes}
         calls[variant] = partial(made, *jax.device_put(values_of(args)))
     first = next(iter(calls.values()))()
@@ -140,6 +165,16 @@ def measured(
     for variant, spent in interleave(calls, ROUNDS).items():
         records[variant]["seconds"] = statistics.median(spent)
     return records
+
+
+def _equal_budget(
+    records: dict[str, dict[str, Any]], calls: dict[str, Callable[[], Any]], budget: int
+) -> int:
+    """The peak of the fastest variant by hand within the budget; the budget if there is none."""
+    spent = interleave(calls, ROUNDS)
+    timed = {name: records[name] | {"seconds": statistics.median(spent[name])} for name in calls}
+    fastest = fastest_by_hand(timed, budget)
+    return int(timed[fastest]["peak"]) if fastest else budget
 
 
 def _distance(one: Any, other: Any) -> float:

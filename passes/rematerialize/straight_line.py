@@ -82,7 +82,7 @@ class _Copier:
     ) -> None:
         self.ops, self.chosen = ops, chosen
         self.number = {op: number for number, op in enumerate(ops)}
-        self.last = self.number[timeline.steps[top].op]
+        self.last = timeline.steps[top].position
         self.stored = set(timeline.made)
         self.on_cpu = timeline.kind == "cpu"
         self.on_gpu = timeline.kind == "gpu"

@@ -38,6 +38,13 @@ BARRIER = """
 """
 SWAPPED = BARRIER.replace("%b#0", "%b#1")
 OF_ANOTHER = PLAIN.replace("sine %x", "sine %y")
+RESHAPED = """
+  %b = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<{shape}xf32>
+  %c = stablehlo.reshape %b : (tensor<{shape}xf32>) -> tensor<1x4xf32>
+  %d = stablehlo.reshape %c : (tensor<1x4xf32>) -> tensor<4xf32>
+  %a = stablehlo.sine %d : tensor<4xf32>
+  %r = stablehlo.add %a, %a : tensor<4xf32>
+"""
 LOOP = """
   %i = stablehlo.constant dense<0> : tensor<i32>
   %l:2 = stablehlo.while(%k = %i, %w = %x) : tensor<i32>, tensor<4xf32>
@@ -78,6 +85,7 @@ def same(one, other):
         PLAIN,
         TIED.format(shift=16, zero=0),
         TIED.format(shift=20, zero=0),
+        RESHAPED.format(shape="2x2"),
         BARRIER,
     ],
 )
@@ -114,3 +122,12 @@ def test_random_numbers_are_not_drawn_twice():
     assert not same(once, twice)
     drawn_once = RANDOM.format(second="").replace("%a, %b", "%a, %a")
     assert not same(twice, drawn_once)
+
+
+def test_reshapes_of_other_shapes_are_not_the_same():
+    body = "%b = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<{0}xf32>\n" + (
+        "%t = stablehlo.transpose %b, dims = [1, 0] : (tensor<{0}xf32>) -> tensor<{1}xf32>\n"
+        "%r = stablehlo.reshape %t : (tensor<{1}xf32>) -> tensor<4xf32>"
+    )
+    assert same(body.format("2x2", "2x2"), body.format("2x2", "2x2"))
+    assert not same(body.format("2x2", "2x2"), body.format("1x4", "4x1"))

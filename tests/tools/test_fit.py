@@ -129,6 +129,18 @@ def test_program_that_never_fits_shows_what_holds_the_memory(model):
     assert found.smallest.needed < found.base.needed
 
 
+def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(model, monkeypatch):
+    def trial(finder, name, lowered):
+        """Each version needs one byte less than the one before."""
+        number = len(finder.trials)
+        return searching.Trial(name, 2**30 - number, 1.0)
+
+    monkeypatch.setattr(searching._Finder, "_compiled", trial)
+    monkeypatch.setattr(searching._Finder, "_rewritten", lambda finder, _: finder.lowered)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
+    assert not found.fits and len(found.trials) <= 8
+
+
 def test_interrupt_ends_the_search(model, monkeypatch):
     compiled = searching.compile_module
     calls = []
@@ -181,7 +193,7 @@ def test_plan_runs_the_batch_in_parts_where_this_is_cheaper(model, parts):
     path, found = parts
     text = str(found)
     assert "parts, one after the other: frees " in text
-    assert "checked: split batch: equal results, up to rounding" in text
+    assert "check: split batch: equal results, up to rounding" in text
     assert found.as_json()["plan"]["split"]["parts"] == found.plan.split.parts
     step, args = model["step"], model["arguments"]()
     assert temporaries(step, args, str(path)) < 6 * 2**20

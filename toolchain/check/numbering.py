@@ -44,6 +44,7 @@ class _Numbering:
     def __init__(self, table: dict[object, int]) -> None:
         self.table = table
         self.of: dict[ir.Value, int] = {}
+        self.viewed: dict[int, tuple[int, str]] = {}  # what a reshape shows, and its type
         self.effects = 0
 
     def of_block(self, block: ir.Block, arguments: Sequence[int]) -> tuple[int, ...]:
@@ -57,6 +58,9 @@ class _Numbering:
         return (*returned, self.effects - before)
 
     def _visit(self, op: ir.OpView) -> None:
+        if op.operation.name == "stablehlo.reshape" and not len(op.operation.attributes):
+            self.of[op.results[0]] = self._of_reshape(op)
+            return
         operands = [self.of[value] for value in op.operands]
         same = _unchanged(op)
         if same is not None:
@@ -73,6 +77,16 @@ class _Numbering:
             key.append(("effect", self.effects))
         for index, result in enumerate(op.results):
             self.of[result] = self._number((*key, index))
+
+    def _of_reshape(self, op: ir.OpView) -> int:
+        """The number of a reshape: that of one from the first shape, or of the value itself."""
+        number = self.of[op.operands[0]]
+        source, kind = self.viewed.get(number, (number, str(op.operands[0].type)))
+        if str(op.results[0].type) == kind:
+            return source
+        found = self._number(("reshape", source, str(op.results[0].type)))
+        self.viewed[found] = source, kind
+        return found
 
     def _of_region(self, region: ir.Region, operands: object) -> object:
         """The numbers that the blocks of a region return, their arguments being numbered alike."""

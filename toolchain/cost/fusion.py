@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 
 from ..ir.materialize import is_layout_call, is_materialize_call
 from ..ir.values import shape_of
+from .device import Device
 from .formulas import ARITHMETIC, FUNCTIONS, names
 from .node import (
     ELEMENTWISE,
@@ -29,12 +30,14 @@ from .node import (
     is_of_floats,
     is_over_last,
     name_of,
+    needed_nodes,
     node_of,
     read_of,
     repeated_at_once,
     repeats,
     takes_columns,
 )
+from .stored import choose_stored
 
 _WITH_EPILOGUE = names("dot_general convolution")
 """Ops that XLA:TPU computes in one kernel with the elementwise ops on their result."""
@@ -74,6 +77,7 @@ def kernels_of(
     kind: str = "cpu",
     nodes: dict[ir.OpView, Node] | None = None,
     matters: Callable[[Node], bool] | None = None,
+    device: Device | None = None,
 ) -> list[FusedKernel]:
     """The kernels that compute `outputs` with `ops`; values from elsewhere are in memory.
 
@@ -85,8 +89,11 @@ def kernels_of(
         nodes: a cache of the nodes of ops, to which new ones are added.
         matters: whether the caller needs the `demand` of the kernel of a root. It is left empty for
             other kernels, except those with a transpose or a reduction outside of the library.
+        device: decides which elementwise values are stored, by estimates of the time.
     """
     graph = _Graph(ops, outputs, renamed or {}, kind, {} if nodes is None else nodes)
+    if device is not None:
+        choose_stored(graph.order, graph.users, graph.stored, graph.is_optional, device)
     roots = [node for node in graph.order if graph.is_launched(node)]
     if matters is None:
         return [graph.kernel(root) for root in roots]
@@ -115,8 +122,7 @@ class _Graph:
         kind: str,
         nodes: dict[ir.OpView, Node],
     ) -> None:
-        self._of: dict[ir.Value, Node] = {}
-        self._stored: dict[ir.Value, bool] = {}
+        self.stored: dict[ir.Value, bool] = {}
         members: dict[ir.Value, Node] = {}
         for op in ops:
             node = nodes.get(op)
@@ -131,45 +137,29 @@ class _Graph:
                 members[value] = node
         self._outputs = {renamed.get(value, value) for value in outputs}
         self._fused = _FUSED_BY[kind]
-        self.order = self._sorted(members)
+        self.order = needed_nodes(self._outputs, members)
+        self._of = {value: node for node in self.order for value in node.results}
         self._number = {node.key: number for number, node in enumerate(self.order)}
         # By the number of a node: the kernel that computes it, and how that uses it.
         self._root: list[int | None] = [None] * len(self.order)
         self._use = [_EACH] * len(self.order)
-        self._users: dict[ir.Value, list[int]] = {}
+        self.users: dict[ir.Value, list[int]] = {}
         for number, node in enumerate(self.order):
             for value in node.operands:
-                self._users.setdefault(value, []).append(number)
+                self.users.setdefault(value, []).append(number)
         self._kind = kind
         self._in_library = set[ir.Value]() if kind == "tpu" else self._around_reductions()
         for number in reversed(range(len(self.order))):
             node = self.order[number]
             if len(node.results) == 1:
-                users = self._users.get(node.key, [])
+                users = self.users.get(node.key, [])
             else:
-                users = [user for value in node.results for user in self._users.get(value, ())]
+                users = [user for value in node.results for user in self.users.get(value, ())]
             stored = self._is_stored(node, users)
             self._root[number] = number if stored else self._root_of_all(users)
             self._use[number] = _EACH if stored else self._use_by(node, users)
             for value in node.results:
-                self._stored[value] = stored
-
-    def _sorted(self, members: Mapping[ir.Value, Node]) -> list[Node]:
-        """The nodes that the outputs need, producers first."""
-        order: dict[ir.Value, Node] = {}
-        pending = [(value, False) for value in self._outputs]
-        while pending:
-            value, is_done = pending.pop()
-            if value in self._of or (node := members.get(value)) is None:
-                continue
-            if is_done:
-                for each in node.results:
-                    self._of[each] = node
-                order[node.key] = node
-            else:
-                pending.append((value, True))
-                pending += [(each, False) for each in node.operands if each in members]
-        return list(order.values())
+                self.stored[value] = stored
 
     def _around_reductions(self) -> set[ir.Value]:
         """The ops, by their first results, that XLA computes in one kernel with reductions.
@@ -189,7 +179,7 @@ class _Graph:
             inside.add(key)
             near = [self._of[v] for v in node.operands if v in self._of]
             if node.name != "reduce" or is_over_last(node):
-                near += [self.order[user] for v in node.results for user in self._users.get(v, ())]
+                near += [self.order[user] for v in node.results for user in self.users.get(v, ())]
             pending += [each for each in near if self._is_of_library(each)]
         return inside
 
@@ -248,13 +238,20 @@ class _Graph:
             return False
         return self._root_of_all(users) is None or self._use_by(node, users) == _AGAIN
 
+    def is_optional(self, node: Node) -> bool:
+        """Whether the results of `node` may be stored, and may be computed in all readers."""
+        if self._is_free(node) or not self._outputs.isdisjoint(node.results):
+            return False
+        users = self.users.get(node.key, ())
+        return all(self._takes(self.order[user], node) for user in users)
+
     def _readers(self, users: Sequence[int]) -> set[int]:
         """The ops that read a value, of its reshapes as well."""
         found: set[int] = set()
         for user in users:
             node = self.order[user]
-            is_view = node.name == "reshape" and not self._stored[node.key]
-            found |= self._readers(self._users.get(node.key, ())) if is_view else {user}
+            is_view = node.name == "reshape" and not self.stored[node.key]
+            found |= self._readers(self.users.get(node.key, ())) if is_view else {user}
         return found
 
     def _is_free(self, node: Node) -> bool:
@@ -308,7 +305,7 @@ class _Graph:
             is_sum = node.name == "reduce" and not is_library_reduction(node)
             is_nest = is_sum or node.name == "transpose"
             if is_nest or any(value in inside for value in node.operands):
-                if self._stored[node.key]:
+                if self.stored[node.key]:
                     found.add(node.key)
                 else:
                     inside.update(node.results)
@@ -316,7 +313,7 @@ class _Graph:
 
     def is_launched(self, node: Node) -> bool:
         """Whether `node` is the root of a kernel: it is stored and no mere view of memory."""
-        return self._stored[node.key] and not self._is_alias(node)
+        return self.stored[node.key] and not self._is_alias(node)
 
     def _is_alias(self, node: Node) -> bool:
         """Whether it computes nothing: a reshape of a value in memory, a layout, a barrier."""
@@ -330,13 +327,13 @@ class _Graph:
     def _is_layout(self, node: Node) -> bool:
         """Whether a transpose before or after a product only sets the layout of that operand."""
         owner = self._of.get(node.operands[0])
-        users = [self.order[user] for user in self._users.get(node.key, ())]
+        users = [self.order[user] for user in self.users.get(node.key, ())]
         if owner is not None and owner.name == "dot_general":
             return self._kind == "gpu" or len(node.op.permutation) > 2
         return bool(users) and all(user.name == "dot_general" for user in users)
 
     def _is_in_memory(self, value: ir.Value) -> bool:
-        return value not in self._of or self._stored[value]
+        return value not in self._of or self.stored[value]
 
     def kernel(self, root: Node) -> FusedKernel:
         """The kernel of `root`: the ops that are computed in it, and how often."""
@@ -379,7 +376,7 @@ class _Graph:
         while pending:
             for value in pending.pop().operands:
                 owner = self._of.get(value)
-                if owner is None or self._stored[value] or owner.key in inside:
+                if owner is None or self.stored[value] or owner.key in inside:
                     continue
                 inside[owner.key] = owner
                 pending.append(owner)

@@ -6,7 +6,7 @@ for itself, mostly to need less memory, within the same dependences.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, prod
@@ -34,6 +34,9 @@ _HIGH, _LOW = 0.5, 0.25
 
 Key = TypeVar("Key", bound=Hashable)
 
+_ALIASES = names("reshape transpose optimization_barrier custom_call")
+"""Ops that compute nothing, if their results are not those of a kernel."""
+
 _WITHIN_KERNELS = ELEMENTWISE | FREE | names("broadcast_in_dim reshape")
 
 _AS_CHEAP = 1.1
@@ -46,6 +49,7 @@ class KernelStep:
 
     Attributes:
         op: the op whose results it stores.
+        position: the number of the op of the block at which it runs.
         ops: all ops that it computes.
         reads: the values that it reads from memory.
         seconds: its price.
@@ -54,6 +58,7 @@ class KernelStep:
     """
 
     op: ir.OpView
+    position: int
     ops: tuple[ir.OpView, ...]
     reads: tuple[ir.Value, ...]
     seconds: float
@@ -86,11 +91,13 @@ class Timeline:
         self.kind = device.kind
         model = model_of(device, rates)
         ops = ops_of(block)
-        self._results = list(terminator(block).operands)
-        order = {op: number for number, op in enumerate(ops)}
-        found = kernels_of(ops, self._results, kind=device.kind)
-        found.sort(key=lambda kernel: order[kernel.root.op])
-        steps = [_step(kernel, model, device, rates) for kernel in found]
+        results = list(terminator(block).operands)
+        chooses = None if device.kind == "cpu" else device
+        found = _in_order(kernels_of(ops, results, kind=device.kind, device=chooses), ops)
+        steps = [_step(at, kernel, model, device, rates) for at, kernel in found]
+        stored = {value for step in steps for value in step.results}
+        self._results = [_source(value, stored) for value in results]
+        steps = [replace(s, reads=_sources(s.reads, stored)) for s in steps]
         steps = [_in_place(step, block) for step in steps if not _is_update(step)]
         steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
         self.steps = _without_initial_values(steps, self._results)
@@ -331,7 +338,43 @@ def _is_stored(step: KernelStep, returned: set[ir.Value]) -> bool:
     return sum(map(size_of, step.reads)) > _AS_CHEAP * size_of(step.results[0])
 
 
-def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> KernelStep:
+def _in_order(
+    kernels: Iterable[FusedKernel], ops: Sequence[ir.OpView]
+) -> list[tuple[int, FusedKernel]]:
+    """The kernels in the order in which they run, with their positions.
+
+    A kernel that stores less than it reads runs as soon as it can, as XLA schedules it, which frees
+    what it reads: JAX updates the parameters after all of the gradient.
+    """
+    number = {op: at for at, op in enumerate(ops)}
+    positions: dict[ir.Value, int] = {}
+    found = []
+    for kernel in sorted(kernels, key=lambda kernel: number[kernel.root.op]):
+        at, results = number[kernel.root.op], kernel.root.results
+        reads = [v for v in _sources(kernel.reads, positions) if v in positions]
+        most = max(map(size_of, reads), default=0)
+        if sum(map(size_of, results)) < most and not has_regions(kernel.root.op):
+            at = max(positions[value] for value in reads)
+        positions.update(dict.fromkeys(results, at))
+        found.append((at, kernel))
+    return sorted(found, key=lambda each: each[0])
+
+
+def _sources(values: Iterable[ir.Value], stored: Container[ir.Value]) -> tuple[ir.Value, ...]:
+    return tuple(dict.fromkeys(_source(value, stored) for value in values))
+
+
+def _source(value: ir.Value, stored: Container[ir.Value]) -> ir.Value:
+    """The stored value of which `value` is a view in the same memory."""
+    while value not in stored and not isinstance(value.owner, ir.Block):
+        if name_of(value.owner) not in _ALIASES:
+            break
+        index = ir.OpResult(value).result_number if len(value.owner.operands) > 1 else 0
+        value = value.owner.operands[index]
+    return value
+
+
+def _step(at: int, kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> KernelStep:
     op = kernel.root.op
     ops = tuple(node.op for node in kernel.nodes)
     reads = dict.fromkeys(kernel.reads)
@@ -340,7 +383,7 @@ def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Ke
         reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
         inner = _inner_bytes(op, device, rates)
     seconds = model.price(kernel).seconds
-    return KernelStep(op, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
+    return KernelStep(op, at, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
 
 
 def _inner_bytes(op: ir.OpView, device: Device, rates: Rates) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -138,6 +139,24 @@ def node_of(op: ir.OpView) -> Node:
     for other in results[1:]:
         elements = max(elements, elements_of_value(other))
     return Node(op, name_of(op), tuple(op.operands), results, key, shape, elements)
+
+
+def needed_nodes(outputs: Iterable[ir.Value], members: Mapping[ir.Value, Node]) -> list[Node]:
+    """The nodes that compute `outputs`, producers first; `members` has the node of each value."""
+    order: dict[ir.Value, Node] = {}
+    seen = set[ir.Value]()
+    pending = [(value, False) for value in outputs]
+    while pending:
+        value, is_done = pending.pop()
+        if value in seen or (node := members.get(value)) is None:
+            continue
+        if is_done:
+            seen.update(node.results)
+            order[node.key] = node
+        else:
+            pending.append((value, True))
+            pending += [(each, False) for each in node.operands if each in members]
+    return list(order.values())
 
 
 def name_of(op: ir.OpView) -> str:

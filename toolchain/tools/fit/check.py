@@ -110,7 +110,7 @@ def _compared(
     reason = ""
     for before in smaller:
         if (seconds := _seconds_here(before)) > _LONGEST:
-            reason = f"it takes about {show_seconds(seconds)} on this CPU"
+            reason = f"a run takes about {show_seconds(seconds)} on this CPU"
             continue
         try:
             after = apply(before)
@@ -120,7 +120,7 @@ def _compared(
         deadline = Deadline(_SECONDS)
         found = verify_modules(before, after, contract=reassociates, deadline=deadline)[0]
         if not found.report.ran:
-            return f"not by running it: {found}"
+            return f"results were not compared: {found}"
         if not found.agrees:
             raise JxcError(
                 f"the program with this plan computes something else: please report this; {found}"
@@ -128,7 +128,7 @@ def _compared(
         sizes = "" if _bytes(before) == _bytes(module) else ", of reduced sizes"
         drawn = counted(found.draws, "set")
         return f"equal results, up to rounding, on {drawn} of arguments{sizes}"
-    return f"not by running it: {reason}"
+    return f"results were not compared: {reason}"
 
 
 def _seconds_here(module: ir.Module) -> float:

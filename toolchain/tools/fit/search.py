@@ -131,7 +131,7 @@ class _Finder:
     def _indices(self) -> Iterator[int]:
         """The choices to compile: the first that should fit, then those around the boundary."""
         count = len(self.choices)
-        low, high = 0, count
+        low, high, misses = 0, count, 0
         for _ in range(_MOST_COMPILATIONS):
             between = range(low + 1, high)
             if not between or (high < count and self._saving(low, high) < _CLOSE):
@@ -139,12 +139,15 @@ class _Finder:
             fitting = [i for i in between if self._expected(i) <= self.budget]
             if high < count and not fitting and self._saving(low, high) < _FAR:
                 return
-            index = fitting[0] if fitting else between[-1 if high == count else len(between) // 2]
+            if fitting:  # in steps that double, if the compiler needs more than was expected
+                index = fitting[min(2**misses, len(fitting)) - 1]
+            else:
+                index = between[-1 if high == count else len(between) // 2]
             yield index
             if self.trials[index].needed <= self.budget:
                 high = index
             else:
-                low = index
+                low, misses = index, misses + 1
 
     def _saving(self, low: int, high: int) -> float:
         """The share of the time that the first choice after `low` saves against `high`."""
