@@ -18,10 +18,10 @@ def exceeds_memory(program: ExaminedProgram) -> Iterator[Finding]:
     fit = program.fit
     if fit is None or fit.fits is not False:
         return
-    advice = ". ".join(text[0].upper() + text[1:] for text in fit.advice)
+    advice = fit.advice or ("split it over several devices, or take smaller arguments",)
     yield Finding(
         program.defined,
         f"the program {fit}",
-        f"{advice}. `jxc fit` finds the cheapest values to compute again.",
+        "".join(f"{text[0].upper()}{text[1:]}. " for text in advice).rstrip(),
         FindingCost(bytes=-fit.rest, how=f"of {show_bytes(fit.needed)}"),
     )
