@@ -90,7 +90,7 @@ bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='ke
 	mkdir -p build
 	$(BENCH)/bin/python benchmarks/run.py --models '$(MODELS)' --sizes $(SIZES) $(BENCH_FLAGS) \
 	  --history build/bench-history.jsonl --plot $(RESULTS)/ratios.svg --results $(RESULTS)/RESULTS.md
-	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
+	$(BENCH)/bin/python benchmarks/keras_fit.py --results $(RESULTS)/RESULTS.md
 	$(BENCH)/bin/python benchmarks/warm_start.py --results $(RESULTS)/RESULTS.md
 
 survey: $(VENV)/.survey ## run every public function of JAX, which takes hours; QUICK=1 PART=1/20 RESULTS=DIR

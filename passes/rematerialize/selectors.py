@@ -61,19 +61,19 @@ def parse_words(text: str) -> list[Selector]:
     return [Selector(word=word.strip()) for word in text.split(",") if word.strip()]
 
 
-def parse_plan(file: File) -> list[Selector]:
-    """The entries `[[rematerialize]]` of a plan.
+def parse_plan(file: File, section: str = SECTION) -> list[Selector]:
+    """The entries of a plan, by default `[[rematerialize]]`.
 
     Raises:
         UsageError: the file is not TOML, or an entry has unknown keys or values.
     """
     try:
-        tables = tomllib.loads(file.read()).get(SECTION, [])
+        tables = tomllib.loads(file.read()).get(section, [])
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file.path}: not a plan: {error}") from None
     if not isinstance(tables, list):
-        raise UsageError(f"{file.path}: expected entries [[{SECTION}]], found [{SECTION}]")
-    return [_selector(f"{file.path}: [[{SECTION}]] {i}", t) for i, t in enumerate(tables, 1)]
+        raise UsageError(f"{file.path}: expected entries [[{section}]], found [{section}]")
+    return [_selector(f"{file.path}: [[{section}]] {i}", t) for i, t in enumerate(tables, 1)]
 
 
 _TYPES = {each.name: int if each.name == "line" else str for each in fields(Label)}

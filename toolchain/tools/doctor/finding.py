@@ -109,6 +109,7 @@ class DoctorCheck:
         name: the name of its findings, such as "gather-as-slice".
         doc: what it finds and why that matters; `jxc doctor --list` prints it.
         needs_compiler: whether it reads the compiled program.
+        reads_refusals: whether it also reads a compiler's refusal for want of memory.
         function: from a program to its findings; `run` fills in their name.
     """
 
@@ -116,6 +117,7 @@ class DoctorCheck:
     doc: str
     needs_compiler: bool
     function: CheckFunction
+    reads_refusals: bool = False
 
     def run(self, program: ExaminedProgram) -> list[Finding]:
         """The findings in a program, without duplicates."""
@@ -123,12 +125,20 @@ class DoctorCheck:
         return list({(each.place, each.message): each for each in found}.values())
 
 
-def check(function: CheckFunction, *, needs_compiler: bool = False) -> DoctorCheck:
+def check(
+    function: CheckFunction, *, needs_compiler: bool = False, reads_refusals: bool = False
+) -> DoctorCheck:
     """Make a check of a function. The check has its name and its docstring."""
     name = function.__name__.replace("_", "-")
-    return DoctorCheck(name, inspect.getdoc(function) or "", needs_compiler, function)
+    doc = inspect.getdoc(function) or ""
+    return DoctorCheck(name, doc, needs_compiler, function, reads_refusals)
 
 
 def compiled_check(function: CheckFunction) -> DoctorCheck:
     """Make a check of a function that reads the compiled program."""
     return check(function, needs_compiler=True)
+
+
+def memory_check(function: CheckFunction) -> DoctorCheck:
+    """Make a check of a function that reads whether the compiled program fits into memory."""
+    return check(function, needs_compiler=True, reads_refusals=True)

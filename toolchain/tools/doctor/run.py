@@ -183,12 +183,14 @@ def examine(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> DoctorRe
 
 
 def _skipped(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> dict[str, str]:
-    names = [each.name for each in checks if each.needs_compiler]
+    compiled = [each for each in checks if each.needs_compiler]
+    names = [each.name for each in compiled]
     if not program.may_compile:
         return dict.fromkeys(names, "they read the compiled program")
     try:
         _ = program.compiled if names else None  # raises the compiler's error
     except JxcError as error:
+        names = [c.name for c in compiled if not (c.reads_refusals and program.fit)]
         return dict.fromkeys(names, str(error).partition("\n")[0])
     return {}
 

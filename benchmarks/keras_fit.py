@@ -1,6 +1,6 @@
 """Seconds per epoch of Keras `model.fit`, with and without JXC_PIPELINE=O2 in the environment.
 
-    python benchmarks/fit.py [--network MobileNetV2] [--size 96] [--results FILE]
+    python benchmarks/keras_fit.py [--network MobileNetV2] [--size 96] [--results FILE]
 
 The program is unchanged; only the environment differs. Fresh processes alternate between the two
 settings. Times are medians over the epochs after the first, which compiles. Images and labels are
