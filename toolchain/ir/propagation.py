@@ -27,6 +27,9 @@ _PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
 _AS_XLA_IMPORTS = (  # XLA folds ops of MHLO as it reads a module, then inlines the calls
     f"stablehlo-legalize-to-hlo,func.func(canonicalize),hlo-legalize-to-stablehlo,{INLINE},"
 )
+_EXPLICIT = (
+    "func.func(sdy-insert-explicit-reshards{enable-full-version=true},sdy-reshard-to-collectives),"
+)
 _LEFT_OUT = r"(func\.func\()?sdy-(insert-explicit-reshards|save-module)(\{[^{}]*\})?\)?,"
 
 
@@ -153,10 +156,10 @@ def propagated(module: ir.Operation) -> ir.Module:
             if len(op.results):
                 set_number(op, number)
                 set_rule(op)
-    return run_shardy(copy, _passes(module.context))
+    return run_shardy(copy, propagation_passes(module.context))
 
 
-def _passes(context: ir.Context, before: str = "") -> str:
+def propagation_passes(context: ir.Context, before: str = "", *, explicit: bool = False) -> str:
     """Shardy's propagation without its explicit reshards, which change no sharding of a value.
 
     They make invalid ops of some partial sums (jaxlib 0.10.2 and 0.12). The pipeline has a pass
@@ -165,9 +168,12 @@ def _passes(context: ir.Context, before: str = "") -> str:
     Args:
         context: of the module.
         before: passes to run first, each followed by a comma.
+        explicit: whether to insert all collectives that the shardings need.
     """
     register_native_passes()
     passes = re.sub(_LEFT_OUT, "", str(PassManager.parse(_PROPAGATE, context)))
+    if explicit:
+        passes = passes.replace("sdy-close-shardings,", f"sdy-close-shardings,{_EXPLICIT}", 1)
     return passes.replace("builtin.module(", f"builtin.module({before}", 1)
 
 
@@ -235,7 +241,7 @@ def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr |
         for op in walk(copy):
             set_rule(op)
         _fold_empty(copy)
-    found = run_shardy(copy, _passes(module.context, before=_AS_XLA_IMPORTS))
+    found = run_shardy(copy, propagation_passes(module.context, before=_AS_XLA_IMPORTS))
     main = main_of(found)
     return [] if main is None else _in_dicts(main, "res_attrs")
 
@@ -248,6 +254,11 @@ def _fold_empty(module: ir.Operation) -> None:
             with ir.InsertionPoint(op):
                 empty = hlo.constant(ir.Attribute.parse(f"dense<> : {kind}"))
             op.results[0].replace_all_uses_with(empty)
+
+
+def shardings_of_results(main: ir.OpView) -> list[sdy.TensorShardingAttr | None]:
+    """The sharding of each result of @main, as its attributes say."""
+    return _in_dicts(main, "res_attrs")
 
 
 def restore_result_shardings(

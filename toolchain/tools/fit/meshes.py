@@ -1,0 +1,270 @@
+"""The search for the fastest shardings over a mesh that fit into a budget of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from jaxlib.mlir import ir
+
+from ...backend.lowered import Lowered
+from ...backend.targets import Target
+from ...backend.targets.build import build
+from ...compiled.program import Refused, compile_module
+from ...compiled.schedule import fabric_of
+from ...cost.network import Fabric
+from ...errors import JxcError, UsageError
+from ...ir import write_bytecode
+from ...ir.shardings import device_count, format_mesh, meshes_of, parse_mesh
+from .explore import Correction, Explorer, Sharded
+from .mesh_result import MeshFit, MeshTrial
+from .partition import Predictor
+from .shardings import Unit, groups_of, units_of
+
+_MOST_COMPILATIONS = 12
+_USUAL_COMPILATIONS = 5
+_AXES = ("x", "y")
+_SHARE = 0.4
+"""The share of the time limit in which candidates are predicted."""
+
+_CLOSE = 1.02
+"""A candidate is compiled if its expected time is at most so many times the best one's."""
+
+
+def search_meshes(
+    lowered: Lowered,
+    target: Target,
+    budget: int,
+    meshes: Sequence[Mapping[str, int]],
+    *,
+    pipeline: str = "O2",
+    assume: str | Sequence[str] = (),
+    seconds: float = 300.0,
+    tell: Callable[[str], None] = lambda _: None,
+) -> MeshFit:
+    """Find the shardings of arguments and results with which a step is fastest.
+
+    Args:
+        lowered: the program.
+        target: the hardware.
+        budget: bytes of one device that the program may need.
+        meshes: to search over, see `meshes_for`.
+        pipeline: the passes that run after `annotate-sharding`, as text.
+        assume: promises such as "no-nans".
+        seconds: after so many, no further version is compiled than a first one.
+        tell: called with what is being done.
+
+    Raises:
+        MissingTargetError: the target's compiler is not installed.
+        UsageError: no argument of the program can be split.
+        JxcError: the program cannot be lowered or compiled for the target.
+    """
+    here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
+    started = perf_counter()
+    with TemporaryDirectory() as folder:
+        search = _MeshSearch(here, target, budget, pipeline, assume, Path(folder), tell)
+        search.until = started + seconds
+        try:
+            search.explore(meshes, started + _SHARE * seconds)
+            search.compile_best()
+            return search.result("")
+        except KeyboardInterrupt:
+            if not search.trials:
+                raise
+            return search.result("interrupted")
+        finally:
+            search.predictor.close()
+
+
+def meshes_for(
+    lowered: Lowered, target: Target, mesh: Mapping[str, int] | None, devices: int | None
+) -> list[dict[str, int]]:
+    """The meshes to search over: the one that is given, or all of one or two axes.
+
+    Args:
+        lowered: the program. A mesh in it is the only one.
+        target: the hardware.
+        mesh: the sizes of the axes; None for any mesh.
+        devices: how many to use; None for all of the target.
+
+    Raises:
+        UsageError: the numbers of devices disagree, or are not known.
+    """
+    own = next(iter(meshes_of(lowered.module).values()), {})
+    given = dict(mesh or own or lowered.mesh)
+    count = devices or (device_count(given) if given else target.most_devices)
+    if not count or count < 2:
+        raise UsageError(
+            f"{target.name} has no number of devices: give a mesh such as data=4,model=2, or "
+            "the number of devices"
+        )
+    if given:
+        if device_count(given) != count:
+            raise UsageError(
+                f"the mesh {format_mesh(given)} has {device_count(given)} devices, not {count}"
+            )
+        return [given]
+    pairs = [(size, count // size) for size in range(2, count) if count % size == 0]
+    pairs.sort(key=lambda pair: abs(pair[0] - pair[1]))
+    return [dict(zip(_AXES, pair, strict=True)) for pair in pairs] or [{_AXES[0]: count}]
+
+
+class _MeshSearch:
+    """The state of one search, from which a result can be made at any time."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        target: Target,
+        budget: int,
+        pipeline: str,
+        assume: str | Sequence[str],
+        folder: Path,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.lowered, self.target, self.budget = lowered, target, budget
+        self.pipeline, self.assume = pipeline, assume
+        self.folder, self.tell = folder, tell
+        self.until = 0.0
+        self.trials: list[MeshTrial] = []
+        self.tried: list[Sharded] = []
+        plain = lowered.opt("inline,cse").module
+        (folder / "module.mlirbc").write_bytes(write_bytecode(plain))
+        self.predictor = Predictor(str(folder / "module.mlirbc"), target.name)
+        groups = groups_of(plain)
+        self.explorer = Explorer(
+            groups, units_of(groups), self.predictor, folder, budget, 0.0, tell
+        )
+        if not self.explorer.units:
+            raise UsageError(f"{lowered.name} has no argument that could be split over devices")
+
+    def explore(self, meshes: Sequence[Mapping[str, int]], deadline: float) -> None:
+        """Predict candidates: the first mesh from all starts, others from its best."""
+        self.explorer.deadline = deadline
+        fabrics = self._fabrics(meshes)
+        states = []
+        for mesh, fabric in zip(meshes, fabrics, strict=True):
+            self.explorer.explore(mesh, fabric, states)
+            if perf_counter() > deadline:
+                return
+            states = [each.state for each in _distinct(self.explorer.found, self.explorer.units)[:2]]
+
+    def _fabrics(self, meshes: Sequence[Mapping[str, int]]) -> list[Fabric | None]:
+        """The network between the devices of each mesh, in its order."""
+        count = device_count(meshes[0])
+        if self.target.kind != "tpu":
+            return [fabric_of(self.target, (), count)] * len(meshes)
+        self.tell(f"asking {self.target.name} for its network")
+        made = build(_empty(count, self.lowered.module.context), self.target, mesh=meshes[0], other_meshes=meshes[1:])
+        first = fabric_of(self.target, made.places, count)
+        orders = [made.orders.get(format_mesh(mesh)) for mesh in meshes]
+        return [
+            replace(first, devices=tuple(first.devices[n] for n in order))
+            if first and order
+            else first
+            for order in orders
+        ]
+
+    def compile_best(self) -> None:
+        """Compile what is expected to be fastest, as long as one may beat those before."""
+        while (found := self._next()) is not None:
+            self._compile(found)
+            if perf_counter() > self.until:
+                return
+
+    def _next(self) -> Sharded | None:
+        """The candidate to compile next."""
+        found = _distinct(self.explorer.found, self.explorer.units)
+        left = [each for each in found if each not in self.tried]
+        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+        if not left or len(self.tried) >= _MOST_COMPILATIONS:
+            return None
+        if not fitting:
+            return left[0]
+        best = min(trial.seconds for trial in fitting)
+        promising = self.explorer.score(left[0]) < _CLOSE * best
+        return left[0] if promising and len(self.tried) < _USUAL_COMPILATIONS else None
+
+    def _compile(self, sharded: Sharded) -> None:
+        self.tried.append(sharded)
+        sharded = _simplified(sharded)
+        mesh = sharded.mesh
+        self.tell(f"compiling shardings over {format_mesh(mesh)}")
+        rules = self.folder / f"trial-{len(self.tried)}.rules"
+        rules.write_text(sharded.rules)
+        pipeline = ",".join(filter(None, [f"annotate-sharding{{rules={rules}}}", self.pipeline]))
+        after = self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
+        found = compile_module(after.module, self.target, {}, mesh)
+        if isinstance(found, Refused):
+            if found.fit is None:
+                raise JxcError(f"{self.target.name} refused the program: {found.message}")
+            largest = tuple(map(str, found.fit.largest))
+            self.trials.append(MeshTrial(sharded, found.fit.needed, largest=largest))
+        else:
+            largest = tuple(map(str, found.memory.buffers[:6]))
+            step, built = found.step, found.build
+            times = step.computation_seconds, step.exposed_seconds
+            trial = MeshTrial(sharded, found.fit.needed, *times, largest, built.seconds, built.order)
+            self.trials.append(trial)
+        self.explorer.correction = _correction(self.trials)
+
+    def result(self, stopped: str) -> MeshFit:
+        """What was found until now."""
+        if not self.trials:
+            raise JxcError(f"no sharding of {self.lowered.name} can be predicted")
+        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+        chosen = min(fitting, key=lambda trial: trial.seconds, default=None)
+        considered = len(self.explorer.found)
+        return MeshFit(
+            self.lowered, self.target, self.budget, tuple(self.trials), chosen, considered, stopped
+        )
+
+
+def _distinct(found: Sequence[Sharded], units: Sequence[Unit]) -> list[Sharded]:
+    """The candidates without those that split the large arguments as one before them does."""
+    kept: dict[object, Sharded] = {}
+    for each in found:
+        decided = tuple(each.specs[unit.groups[0]] for unit in units)
+        kept.setdefault((format_mesh(each.mesh), decided), each)
+    return list(kept.values())
+
+
+def _simplified(found: Sharded) -> Sharded:
+    """The same over one axis, if the axes of a mesh that nobody named only occur together."""
+    axes = tuple(found.mesh)
+    used = {split for spec in found.specs.values() for split in spec if split}
+    if axes != _AXES or used != {axes}:
+        return found
+    mesh = {axes[0]: prod(found.mesh.values())}
+    specs = {
+        group: tuple(axes[:1] if split else () for split in spec)
+        for group, spec in found.specs.items()
+    }
+    return replace(found, mesh=mesh, specs=specs)
+
+
+def _correction(trials: Sequence[MeshTrial]) -> Correction:
+    """What the compiler's numbers are relative to the predicted ones, in the middle of trials."""
+    ran = [each for each in trials if each.computation_seconds is not None]
+    predicted = sum(each.sharded.prediction.network_seconds for each in ran)
+    return Correction(
+        _middle(each.computation_seconds / each.sharded.prediction.seconds for each in ran),
+        sum(each.waiting_seconds for each in ran) / predicted if predicted else 1.0,
+        _middle(each.needed / each.sharded.prediction.needed for each in trials),
+    )
+
+
+def _middle(ratios: Iterable[float]) -> float:
+    return median([each for each in ratios if each > 0] or [1.0])
+
+
+def _empty(devices: int, context: ir.Context) -> ir.Module:
+    """A program for so many devices."""
+    text = """module attributes {{mhlo.num_partitions = {} : i32}} {{
+      func.func public @main(%x: tensor<f32>) -> tensor<f32> {{ return %x : tensor<f32> }} }}"""
+    return ir.Module.parse(text.format(devices), context)
