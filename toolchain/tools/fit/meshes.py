@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import isclose, prod
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from ...ir.shardings import device_count, format_mesh, meshes_of, parse_mesh
 from .explore import Correction, Explorer, Sharded
 from .mesh_result import MeshFit, MeshTrial
 from .partition import Predictor
-from .shardings import Unit, groups_of, units_of
+from .shardings import groups_of, units_of
 
 _MOST_COMPILATIONS = 12
 _USUAL_COMPILATIONS = 5
@@ -32,7 +32,10 @@ _AXES = ("x", "y")
 _SHARE = 0.4
 """The share of the time limit in which candidates are predicted."""
 
-_CLOSE = 1.02
+_SAME = 0.01
+"""The relative difference of predictions below which candidates are alike."""
+
+_CLOSE = 1.2
 """A candidate is compiled if its expected time is at most so many times the best one's."""
 
 
@@ -152,7 +155,7 @@ class _MeshSearch:
             self.explorer.explore(mesh, fabric, states)
             if perf_counter() > deadline:
                 return
-            states = [each.state for each in _distinct(self.explorer.found, self.explorer.units)[:2]]
+            states = [each.state for each in self.explorer.found[:2]]
 
     def _fabrics(self, meshes: Sequence[Mapping[str, int]]) -> list[Fabric | None]:
         """The network between the devices of each mesh, in its order."""
@@ -173,14 +176,16 @@ class _MeshSearch:
     def compile_best(self) -> None:
         """Compile what is expected to be fastest, as long as one may beat those before."""
         while (found := self._next()) is not None:
+            started = perf_counter()
             self._compile(found)
-            if perf_counter() > self.until:
+            now = perf_counter()
+            if now + (now - started) > self.until:  # the next one would take as long
                 return
 
     def _next(self) -> Sharded | None:
         """The candidate to compile next."""
-        found = _distinct(self.explorer.found, self.explorer.units)
-        left = [each for each in found if each not in self.tried]
+        found = map(_simplified, self.explorer.found)
+        left = [each for each in found if not any(_alike(each, other) for other in self.tried)]
         fitting = [trial for trial in self.trials if trial.needed <= self.budget]
         if not left or len(self.tried) >= _MOST_COMPILATIONS:
             return None
@@ -192,7 +197,6 @@ class _MeshSearch:
 
     def _compile(self, sharded: Sharded) -> None:
         self.tried.append(sharded)
-        sharded = _simplified(sharded)
         mesh = sharded.mesh
         self.tell(f"compiling shardings over {format_mesh(mesh)}")
         rules = self.folder / f"trial-{len(self.tried)}.rules"
@@ -225,13 +229,15 @@ class _MeshSearch:
         )
 
 
-def _distinct(found: Sequence[Sharded], units: Sequence[Unit]) -> list[Sharded]:
-    """The candidates without those that split the large arguments as one before them does."""
-    kept: dict[object, Sharded] = {}
-    for each in found:
-        decided = tuple(each.specs[unit.groups[0]] for unit in units)
-        kept.setdefault((format_mesh(each.mesh), decided), each)
-    return list(kept.values())
+def _alike(one: Sharded, other: Sharded) -> bool:
+    """Whether two candidates are not worth two compilations: all is predicted to be the same.
+
+    That is so where axes of one size are exchanged, or where only small arrays differ.
+    """
+    a, b = one.prediction, other.prediction
+    pairs = ((a.seconds, b.seconds), (a.network_seconds, b.network_seconds), (a.needed, b.needed))
+    is_close = all(isclose(*pair, rel_tol=_SAME) for pair in pairs)
+    return is_close and sorted(one.mesh.values()) == sorted(other.mesh.values())
 
 
 def _simplified(found: Sharded) -> Sharded:
@@ -265,6 +271,6 @@ def _middle(ratios: Iterable[float]) -> float:
 
 def _empty(devices: int, context: ir.Context) -> ir.Module:
     """A program for so many devices."""
-    text = """module attributes {{mhlo.num_partitions = {} : i32}} {{
+    text = """module @network attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{
       func.func public @main(%x: tensor<f32>) -> tensor<f32> {{ return %x : tensor<f32> }} }}"""
     return ir.Module.parse(text.format(devices), context)
