@@ -23,11 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import jax
 import jax.numpy as jnp
 from accelerators_report import markdown
-from fit import programs as _  # defines PROGRAMS
-from fit.registry import PROGRAMS
 from machine import circumstances
 
 import jxc
+from fit.programs import PROGRAMS
 from jxc.backend.targets import find_target
 from jxc.compiled.program import Refused, compile_module
 from jxc.errors import JxcError
@@ -69,7 +68,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "mlp, 16384 rows": partial(mlp, 16384),
     "gpt2": partial(trained, "gpt2-small", {**_LANGUAGE, "layers": 3}),
     "gpt2, scanned": partial(trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 6}),
-    "gpt2, small batch": partial(trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 6, "batch": 4}),
+    "gpt2, small batch": partial(
+        trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 6, "batch": 4}
+    ),
     "experts": partial(trained, "mixture-of-experts", _EXPERTS),
 }
 
@@ -111,7 +112,11 @@ def rules_of(mesh: Mapping[str, int], split: Rules, rank: Callable[[str], int]) 
     lines = [f"mesh {' '.join(f'{axis}={size}' for axis, size in mesh.items())}"]
     for name, spec in split.items():
         spec = ",".join(["None"] * (rank(name) - 2) + [spec]) if rank(name) > 2 else spec
-        lines += [f"**['{name}'] -> {spec} ?", f"{name} -> {spec} ?", f"result**['{name}'] -> {spec} ?"]
+        lines += [
+            f"**['{name}'] -> {spec} ?",
+            f"{name} -> {spec} ?",
+            f"result**['{name}'] -> {spec} ?",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -140,7 +145,7 @@ def _named(args: Any) -> Iterator[tuple[str, Any]]:
         yield str(getattr(path[-1], "key", "")), leaf
 
 
-def run(case: str, target: str, devices: int, raw: Path, folder: Path) -> None:
+def run(case: str, target: str, devices: int, raw: Path, parts: str) -> None:
     """Compile the grid and fit, and write a line for each to the raw file."""
     done = {(r["case"], r["target"], r["devices"], r["name"], r["mesh"]) for r in read(raw)}
     about = {"case": case, "target": target, "devices": devices}
@@ -151,7 +156,9 @@ def run(case: str, target: str, devices: int, raw: Path, folder: Path) -> None:
             file.write(json.dumps(record) + "\n")
         print(record, flush=True)
 
-    for name, mesh, split in [("fit", {}, {}), *grid(case, devices)]:
+    runs = [*grid(case, devices)] if "grid" in parts else []
+    runs += [("fit", {}, {})] if "fit" in parts else []
+    for name, mesh, split in runs:
         text = ",".join(f"{axis}={size}" for axis, size in mesh.items())
         if (case, target, devices, name, text) in done:
             continue
@@ -167,7 +174,7 @@ def run(case: str, target: str, devices: int, raw: Path, folder: Path) -> None:
             write(name, text, step=found[0], needed=found[1], took=perf_counter() - start, **more)
             continue
         try:
-            seconds, needed = by_hand(case, target, mesh, split, folder)
+            seconds, needed = by_hand(case, target, mesh, split, raw.parent)
         except JxcError as error:
             write(name, text, step=None, needed=0, error=str(error)[:200])
             continue
@@ -193,18 +200,18 @@ def results(records: list[dict[str, Any]]) -> str:
             continue
         best = min(ran, key=lambda r: r["step"])
         name = f"{best['name']} ({best['mesh']}) {best['step'] * 1e6:.0f} us"
-        rows.append(
-            [key[0], key[1], str(key[2]), str(len(ran)), name, f"{fitted['step'] * 1e6:.0f} us"]
-            + [f"{fitted['step'] / best['step']:.3f}", f"{fitted['took']:.0f}"]
-        )
-    text = f"# Shardings found by `jxc fit`\n\nWritten by benchmarks/fit/meshes.py. Do not edit.\n\n"
-    text += f"- {about['date']}, commit {about['commit']}, Python {about['python']}\n- {packages}\n\n"
+        found = f"{fitted['step'] * 1e6:.0f} us", f"{fitted['step'] / best['step']:.3f}"
+        rows.append([*map(str, key), str(len(ran)), name, *found, f"{fitted['took']:.0f}"])
+    text = "# Shardings found by `jxc fit`\n\nWritten by benchmarks/fit/meshes.py. Do not edit.\n\n"
+    text += (
+        f"- {about['date']}, commit {about['commit']}, Python {about['python']}\n- {packages}\n\n"
+    )
     text += (
         "Each program is compiled with every sharding of a grid that is written by hand, over all\n"
         "meshes of one and two axes, and `jxc fit` searches without it. Times are those of\n"
         "`jxc report`: the compiler's estimate, or the roofline on GPUs, and the model of the\n"
-        "network. *Ratio* is the time of the sharding found over the best by hand; *seconds* is how\n"
-        "long the search took on two cores that other processes shared.\n\n"
+        "network. *Ratio* is the time of the sharding found over the best by hand; *seconds* is\n"
+        "how long the search took on two cores that other processes shared.\n\n"
     )
     return text + markdown(rows) + "\n"
 
@@ -214,6 +221,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help="of " + "; ".join(CASES))
     parser.add_argument("--targets", default="tpu:v5e,gpu:h100")
     parser.add_argument("--devices", default="4,16")
+    parser.add_argument("--parts", default="grid,fit")
     parser.add_argument("--raw", type=Path, required=True)
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
@@ -222,7 +230,7 @@ def main() -> int:
         for target in given.targets.split(","):
             name = target + topologies[count] if target.startswith("tpu") else target
             for case in given.cases or CASES:
-                run(case, name, count, given.raw, given.raw.parent)
+                run(case, name, count, given.raw, given.parts)
     if given.results:
         given.results.write_text(results(read(given.raw)))
     return 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan
 
 from jaxlib.mlir import ir
 
@@ -19,7 +18,7 @@ from .flops import bytes_of
 from .formulas import names
 from .fusion import kernels_of
 from .node import ELEMENTWISE, FREE, FusedKernel, name_of
-from .price import Model
+from .price import Model, Price
 from .prices import model_of
 from .rates import Rates
 
@@ -43,7 +42,7 @@ class KernelStep:
         op: the op whose results it stores.
         ops: all ops that it computes.
         reads: the values that it reads from memory.
-        seconds: its price.
+        seconds: its price; 0.0 for an op that has none.
         inner_bytes: what the ops in its regions need besides.
     """
 
@@ -73,6 +72,7 @@ class Timeline:
     def __init__(self, block: ir.Block, device: Device, rates: Rates) -> None:
         self.kind = device.kind
         model = model_of(device, rates)
+        model.unknown = Price()
         ops = ops_of(block)
         self._results = list(terminator(block).operands)
         order = {op: number for number, op in enumerate(ops)}
@@ -231,8 +231,7 @@ def _step(kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> Ke
     if has_regions(op):
         reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
         inner = _inner_bytes(op, device, rates)
-    seconds = model.price(kernel).seconds
-    return KernelStep(op, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
+    return KernelStep(op, ops, tuple(reads), model.price(kernel).seconds, inner)
 
 
 def _inner_bytes(op: ir.OpView, device: Device, rates: Rates) -> int:

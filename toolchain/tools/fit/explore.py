@@ -8,8 +8,10 @@ combinations are states like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -20,13 +22,10 @@ from .shardings import (
     Group,
     State,
     Unit,
-    is_divisible,
     is_uniform,
-    moves_of,
     rules_of_state,
     rules_text,
     specs_by_group,
-    split_largest,
 )
 
 _EXCESS = 20.0
@@ -39,20 +38,41 @@ _SWEEPS = 4
 
 
 @dataclass(frozen=True)
+class Place:
+    """A mesh on the hardware.
+
+    Attributes:
+        mesh: the sizes of the axes.
+        fabric: the network between its devices, in its order; None if that is not known.
+    """
+
+    mesh: Mapping[str, int] = field(hash=False)
+    fabric: Fabric | None = field(default=None, hash=False, repr=False)
+
+    def __str__(self) -> str:
+        return format_mesh(self.mesh)
+
+
+@dataclass(frozen=True)
 class Sharded:
     """Shardings of all arguments and results of a program, and what they are predicted to cost.
 
     Attributes:
-        mesh: the sizes of the axes.
+        place: the mesh.
         specs: of each group.
         state: the decisions that they come from.
         prediction: for one device.
     """
 
-    mesh: Mapping[str, int]
+    place: Place
     specs: Mapping[Group, Spec]
     state: State
     prediction: Prediction
+
+    @property
+    def mesh(self) -> Mapping[str, int]:
+        """The sizes of the axes."""
+        return self.place.mesh
 
     @property
     def rules(self) -> str:
@@ -109,7 +129,7 @@ class Explorer:
 
     def __post_init__(self) -> None:
         self._known: dict[str, Sharded | None] = {}
-        self._count = 0
+        self._numbers = count()
 
     @property
     def found(self) -> list[Sharded]:
@@ -122,88 +142,86 @@ class Explorer:
         excess = max(self.correction.needed(found.prediction) / self.budget - 1, 0.0)
         return self.correction.time(found.prediction) * (1 + _EXCESS * excess)
 
-    def explore(
-        self, mesh: Mapping[str, int], fabric: Fabric | None, states: Sequence[State] = ()
-    ) -> None:
-        """Search over one mesh, from states of other meshes or else from several starts."""
-        given = [self._fitting(state, mesh) for state in states]
-        found = self._predict(given or list(self._starts(mesh)), mesh, fabric)
-        for start in sorted(found, key=self.score):
-            self._descend(start, mesh, fabric)
+    def explore(self, places: Sequence[Place]) -> None:
+        """Search over meshes: from the best start of each, then from others.
 
-    def _fitting(self, state: State, mesh: Mapping[str, int]) -> State:
-        return {u: spec for u, spec in state.items() if is_divisible(spec, u.shape, mesh)}
+        What is found on one mesh is a start on those that follow.
+        """
+        starts = [each for place in places for each in self._predict(self._starts(place), place)]
+        done: Counter[Place] = Counter()
+        while starts and perf_counter() < self.deadline:
+            start = min(starts, key=lambda each: (done[each.place], self.score(each)))
+            starts.remove(start)
+            found = self._descend(start)
+            done[start.place] += 1
+            for place in places:
+                if not done[place]:
+                    pairs = found.state.items()
+                    state = {u: spec for u, spec in pairs if u.accepts(spec, place.mesh)}
+                    starts += self._predict([state], place)
 
-    def _starts(self, mesh: Mapping[str, int]) -> Iterator[State]:
-        axes, batch = tuple(mesh), [unit for unit in self.units if not unit.is_updated]
+    def _starts(self, place: Place) -> Iterator[State]:
+        """Nothing split; inputs split; parameters split besides, by one axis or by all."""
+        batch = [unit for unit in self.units if not unit.is_updated]
+        batch = [] if len(batch) == len(self.units) else batch
+        axes = tuple(place.mesh)
         yield {}
-        if len(batch) == len(self.units):
-            batch = []
-        for count in range(1, len(axes) + 1):
-            split = {unit: (axes[:count],) for unit in batch}
-            split = {u: spec for u, spec in split.items() if is_divisible(spec, u.shape, mesh)}
+        for used in (axes[:number] for number in range(1, len(axes) + 1)):
+            split = {u: (used,) for u in batch if u.accepts((used,), place.mesh)}
             if split:
                 yield split
-            others = [unit for unit in self.units if unit not in split]
-            yield {**split, **{unit: split_largest(unit, axes[:count], mesh) for unit in others}}
+            rest = {u: u.split_largest(used, place.mesh) for u in self.units}
+            yield {**rest, **split}
 
-    def _descend(self, start: Sharded, mesh: Mapping[str, int], fabric: Fabric | None) -> None:
+    def _descend(self, start: Sharded) -> Sharded:
         """Change one unit at a time, as long as that helps."""
         best = start
         for _ in range(_SWEEPS):
             before = best
             for unit in self.units:
                 if perf_counter() > self.deadline:
-                    return
-                changes = moves_of(unit, best.specs[unit.groups[0]], mesh)
+                    return best
+                changes = unit.moves(best.specs[unit.groups[0]], best.place.mesh)
                 states: list[State] = [{**best.state, unit: spec} for spec in changes]
                 if unit in best.state:
                     states.append({u: spec for u, spec in best.state.items() if u is not unit})
-                found = min(self._predict(states, mesh, fabric), key=self.score, default=best)
+                found = min(self._predict(states, best.place), key=self.score, default=best)
                 if self.score(found) < _GAIN * self.score(best):
                     best = found
             if best is before:
-                return
+                break
+        return best
 
-    def _predict(
-        self, states: Sequence[State], mesh: Mapping[str, int], fabric: Fabric | None
-    ) -> list[Sharded]:
+    def _predict(self, states: Iterable[State], place: Place) -> list[Sharded]:
         """The candidates of states, without those that fail."""
-        texts = [rules_of_state(state, mesh) for state in states]
-        self._ask(dict(zip(texts, states, strict=True)), mesh, fabric)
-        return [found for text in texts if (found := self._known[text])]
+        given = {rules_of_state(state, place.mesh): state for state in states}
+        self._ask(given, place)
+        return [found for text in given if (found := self._known[text])]
 
-    def _ask(
-        self,
-        states: Mapping[str, State],
-        mesh: Mapping[str, int],
-        fabric: Fabric | None,
-        *,
-        is_closed: bool = False,
-    ) -> None:
+    def _ask(self, states: Mapping[str, State], place: Place, *, is_closed: bool = False) -> None:
         """Predict rules that are new. Where layers got different shardings, all get the usual."""
         new = {text: state for text, state in states.items() if text not in self._known}
-        self.tell(f"{len(self._known)} shardings considered, {format_mesh(mesh)}")
-        answers = self.predictor.predict(self._candidate(text, mesh, fabric) for text in new)
+        self.tell(f"{len(self._known)} shardings considered, {place}")
+        answers = self.predictor.predict(self._candidate(text, place) for text in new)
         mixed: dict[str, str] = {}
         for (text, state), found in zip(new.items(), answers, strict=True):
             self._known[text] = None
             if found is None:
                 continue
             specs = specs_by_group(self.groups, found.specs)
-            closed = rules_text(specs, mesh)
+            closed = rules_text(specs, place.mesh)
             if is_closed or is_uniform(self.groups, found.specs):
-                self._known[text] = Sharded(mesh, specs, state, found)
+                self._known[text] = Sharded(place, specs, state, found)
                 self._known.setdefault(closed, self._known[text])
             else:
                 mixed[text] = closed
         if mixed:
-            closed_states = {closed: states[text] for text, closed in mixed.items()}
-            self._ask(closed_states, mesh, fabric, is_closed=True)
+            self._ask(
+                {closed: states[text] for text, closed in mixed.items()}, place, is_closed=True
+            )
             self._known |= {text: self._known[closed] for text, closed in mixed.items()}
 
-    def _candidate(self, text: str, mesh: Mapping[str, int], fabric: Fabric | None) -> Candidate:
-        self._count += 1
-        path = self.folder / f"{self._count}.rules"
+    def _candidate(self, text: str, place: Place) -> Candidate:
+        path = self.folder / f"{next(self._numbers)}.rules"
         path.write_text(text)
-        return Candidate(str(path), format_mesh(mesh), fabric)
+        return Candidate(str(path), str(place), place.fabric)

@@ -97,6 +97,11 @@ class MeshFit:
         return self.chosen is not None
 
     @property
+    def has_file(self) -> bool:
+        """Whether there are shardings to save."""
+        return self.fits
+
+    @property
     def smallest(self) -> MeshTrial:
         """The trial that needs least memory."""
         return min(self.trials, key=lambda trial: trial.needed)
@@ -178,7 +183,7 @@ def _verdict(found: MeshFit) -> str:
 
 def _row(found: MeshFit, trial: MeshTrial) -> tuple[str, ...]:
     known = trial.computation_seconds
-    times = ("refused", "", "")
+    times: tuple[str, ...] = ("refused", "", "")
     if known is not None:
         times = tuple(map(show_seconds, (known, trial.waiting_seconds, trial.seconds)))
     mark = "<- chosen" if trial is found.chosen else ""

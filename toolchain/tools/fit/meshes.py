@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isclose, prod
+from math import inf, isclose, prod
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -20,8 +20,8 @@ from ...compiled.schedule import fabric_of
 from ...cost.network import Fabric
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
-from ...ir.shardings import device_count, format_mesh, meshes_of, parse_mesh
-from .explore import Correction, Explorer, Sharded
+from ...ir.shardings import device_count, format_mesh, meshes_of
+from .explore import Correction, Explorer, Place, Sharded
 from .mesh_result import MeshFit, MeshTrial
 from .partition import Predictor
 from .shardings import groups_of, units_of
@@ -31,6 +31,9 @@ _USUAL_COMPILATIONS = 5
 _AXES = ("x", "y")
 _SHARE = 0.4
 """The share of the time limit in which candidates are predicted."""
+
+_LEAST_WAIT = 0.25
+"""The least share of the time on the network for which devices are expected to wait."""
 
 _SAME = 0.01
 """The relative difference of predictions below which candidates are alike."""
@@ -147,15 +150,9 @@ class _MeshSearch:
             raise UsageError(f"{lowered.name} has no argument that could be split over devices")
 
     def explore(self, meshes: Sequence[Mapping[str, int]], deadline: float) -> None:
-        """Predict candidates: the first mesh from all starts, others from its best."""
+        """Predict candidates until the deadline."""
         self.explorer.deadline = deadline
-        fabrics = self._fabrics(meshes)
-        states = []
-        for mesh, fabric in zip(meshes, fabrics, strict=True):
-            self.explorer.explore(mesh, fabric, states)
-            if perf_counter() > deadline:
-                return
-            states = [each.state for each in self.explorer.found[:2]]
+        self.explorer.explore([*map(Place, meshes, self._fabrics(meshes))])
 
     def _fabrics(self, meshes: Sequence[Mapping[str, int]]) -> list[Fabric | None]:
         """The network between the devices of each mesh, in its order."""
@@ -163,7 +160,12 @@ class _MeshSearch:
         if self.target.kind != "tpu":
             return [fabric_of(self.target, (), count)] * len(meshes)
         self.tell(f"asking {self.target.name} for its network")
-        made = build(_empty(count, self.lowered.module.context), self.target, mesh=meshes[0], other_meshes=meshes[1:])
+        made = build(
+            _empty(count, self.lowered.module.context),
+            self.target,
+            mesh=meshes[0],
+            other_meshes=meshes[1:],
+        )
         first = fabric_of(self.target, made.places, count)
         orders = [made.orders.get(format_mesh(mesh)) for mesh in meshes]
         return [
@@ -213,14 +215,17 @@ class _MeshSearch:
             largest = tuple(map(str, found.memory.buffers[:6]))
             step, built = found.step, found.build
             times = step.computation_seconds, step.exposed_seconds
-            trial = MeshTrial(sharded, found.fit.needed, *times, largest, built.seconds, built.order)
+            trial = MeshTrial(
+                sharded, found.fit.needed, *times, largest, built.seconds, built.order
+            )
             self.trials.append(trial)
         self.explorer.correction = _correction(self.trials)
 
     def result(self, stopped: str) -> MeshFit:
         """What was found until now."""
         if not self.trials:
-            raise JxcError(f"no sharding of {self.lowered.name} can be predicted")
+            why = self.predictor.failure or "they contradict the program"
+            raise JxcError(f"{self.lowered.name}: no sharding can be propagated: {why}")
         fitting = [trial for trial in self.trials if trial.needed <= self.budget]
         chosen = min(fitting, key=lambda trial: trial.seconds, default=None)
         considered = len(self.explorer.found)
@@ -251,16 +256,16 @@ def _simplified(found: Sharded) -> Sharded:
         group: tuple(axes[:1] if split else () for split in spec)
         for group, spec in found.specs.items()
     }
-    return replace(found, mesh=mesh, specs=specs)
+    return replace(found, place=Place(mesh), specs=specs)
 
 
 def _correction(trials: Sequence[MeshTrial]) -> Correction:
     """What the compiler's numbers are relative to the predicted ones, in the middle of trials."""
-    ran = [each for each in trials if each.computation_seconds is not None]
+    ran = [each for each in trials if each.seconds < inf]
     predicted = sum(each.sharded.prediction.network_seconds for each in ran)
     return Correction(
-        _middle(each.computation_seconds / each.sharded.prediction.seconds for each in ran),
-        sum(each.waiting_seconds for each in ran) / predicted if predicted else 1.0,
+        _middle((t.computation_seconds or 0.0) / t.sharded.prediction.seconds for t in ran),
+        max(sum(t.waiting_seconds for t in ran) / predicted, _LEAST_WAIT) if predicted else 1.0,
         _middle(each.needed / each.sharded.prediction.needed for each in trials),
     )
 
@@ -271,6 +276,7 @@ def _middle(ratios: Iterable[float]) -> float:
 
 def _empty(devices: int, context: ir.Context) -> ir.Module:
     """A program for so many devices."""
-    text = """module @network attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{
+    text = """module @network
+      attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{
       func.func public @main(%x: tensor<f32>) -> tensor<f32> {{ return %x : tensor<f32> }} }}"""
     return ir.Module.parse(text.format(devices), context)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,8 +23,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.passmanager import PassManager
 
-from ...child import Child, ChildLost
-from ...child import serve as serve_requests
+from ...child import Child, ChildLost, serve as serve_requests
 from ...compiled.collectives import groups_along
 from ...cost.flops import bytes_of
 from ...cost.liveness import Timeline
@@ -55,6 +54,7 @@ _COMBINED = 1 << 18
 """XLA combines collectives of fewer bytes with others, so that their latency does not count."""
 
 _LIMIT_S = 120.0  # of processor time for one candidate; a large training step takes 1 s
+_LONGEST_MESSAGE = 300  # characters
 _MOST_CHILDREN = 2  # the memory of each is that of the program's module, and jaxlib's 200 MiB
 
 
@@ -96,9 +96,13 @@ class Predictor:
     Args:
         module: the path of the program's bytecode, whose calls are inlined.
         target: the name of the hardware.
+
+    Attributes:
+        failure: why the last candidate without a prediction has none.
     """
 
     def __init__(self, module: str, target: str) -> None:
+        self.failure = ""
         self._request = module, target
         count = min(_MOST_CHILDREN, os.cpu_count() or 1)
         self._children = [Child(__name__, _LIMIT_S) for _ in range(count)]
@@ -114,12 +118,15 @@ class Predictor:
     def _ask(self, candidate: Candidate) -> Prediction | None:
         child = self._free.get()
         try:
-            found: Prediction | None = child.ask((*self._request, candidate))
-        except ChildLost:
-            found = None
+            found: Prediction | str = child.ask((*self._request, candidate))
+        except ChildLost as error:
+            found = str(error)
         finally:
             self._free.put(child)
-        return found
+        if isinstance(found, Prediction):
+            return found
+        self.failure = found
+        return None
 
     def close(self) -> None:
         """End the processes."""
@@ -133,12 +140,12 @@ class Predictor:
 def main() -> None:
     """Answer candidates with predictions until the parent closes the pipe."""
 
-    def answer(request: tuple[str, str, Candidate]) -> Prediction | None:
+    def answer(request: tuple[str, str, Candidate]) -> Prediction | str:
         path, target, candidate = request
         try:
             return predict(_read(path), PassContext(target), candidate)
-        except (JxcError, ir.MLIRError, ValueError):
-            return None
+        except (JxcError, ir.MLIRError, ValueError) as error:
+            return " ".join(f"{error}".split())[:_LONGEST_MESSAGE]
 
     serve_requests(answer)
 
@@ -162,8 +169,8 @@ def predict(module: ir.Module, context: PassContext, candidate: Candidate) -> Pr
         PassManager.parse(passes, local.context).run(local.operation)
         main = main_of(local)
         assert main is not None
-        specs = map(_spec, [*argument_shardings(main), *shardings_of_results(main)])
-        specs = tuple(specs)
+        shardings = [*argument_shardings(main), *shardings_of_results(main)]
+        specs = tuple(map(_spec, shardings))
         _make_local(local)
         timeline = Timeline(main.regions[0].blocks[0], context.device, context.rates)
         arguments = main.regions[0].blocks[0].arguments
@@ -224,7 +231,7 @@ def _network_seconds(
     main: ir.OpView, mesh: Mapping[str, int], fabric: Fabric | None, context: PassContext
 ) -> float:
     """The time of all collectives on the network, or else of their traffic with memory."""
-    found: Counter[tuple[str, tuple[str, ...], int]] = Counter()
+    found: dict[tuple[str, tuple[str, ...], int], float] = defaultdict(float)
     for op, times in runs_of(main):
         if (kind := _KINDS.get(op.operation.name)) is not None:
             found[kind, _axes(op, mesh), _payload(op, kind)] += times

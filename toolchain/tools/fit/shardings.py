@@ -6,17 +6,23 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from jaxlib.mlir import ir
 
 from ...cost.flops import bytes_of
 from ...ir import argument_names
 from ...ir.module import main_of
-from ...ir.shardings import Spec, format_mesh, format_spec, path_prefixes, without_trailing
+from ...ir.shardings import (
+    Spec,
+    format_mesh,
+    format_spec,
+    path_prefixes,
+    sharding_problem,
+    without_trailing,
+)
 
 _NUMBER = re.compile(r"\[\d+\]")
-_LARGE = 0.002
+_LARGE = 0.01
 """The share of all arguments' bytes from which an argument is decided by itself."""
 
 
@@ -67,6 +73,31 @@ class Unit:
     def bytes(self) -> int:
         """The bytes of all arguments in it."""
         return sum(group.bytes for group in self.groups if not group.is_result)
+
+    def accepts(self, spec: Spec, mesh: Mapping[str, int]) -> bool:
+        """Whether each dimension is a multiple of the number of parts that it is split into."""
+        return len(spec) <= len(self.shape) and not sharding_problem(spec, mesh, self.shape)
+
+    def moves(self, spec: Spec, mesh: Mapping[str, int]) -> Iterator[Spec]:
+        """The shardings in which one axis of the mesh splits another dimension, or none."""
+        dims = [*spec, *[()] * (len(self.shape) - len(spec))]
+        for axis in mesh:
+            rest = [tuple(each for each in axes if each != axis) for axes in dims]
+            for dim in range(-1, len(dims)):
+                moved = list(rest)
+                if dim >= 0:
+                    moved[dim] = tuple(each for each in mesh if each in (*rest[dim], axis))
+                made = without_trailing(tuple(moved))
+                if made != spec and self.accepts(made, mesh):
+                    yield made
+
+    def split_largest(self, axes: tuple[str, ...], mesh: Mapping[str, int]) -> Spec:
+        """The sharding that splits the largest dimension that the axes divide; () without one."""
+        for dim in sorted(range(len(self.shape)), key=lambda dim: -self.shape[dim]):
+            spec = (*[()] * dim, axes)
+            if self.accepts(spec, mesh):
+                return spec
+        return ()
 
 
 State = Mapping[Unit, Spec]
@@ -182,48 +213,18 @@ def is_uniform(groups: Sequence[Group], specs: Sequence[Spec]) -> bool:
     return all(len({specs[at] for at in group.members}) == 1 for group in groups)
 
 
-def moves_of(unit: Unit, spec: Spec, mesh: Mapping[str, int]) -> Iterator[Spec]:
-    """Other shardings of a unit: one axis of the mesh splits another dimension, or none."""
-    rank = len(unit.shape)
-    dims = [*spec, *[()] * (rank - len(spec))]
-    for axis in mesh:
-        rest = [tuple(each for each in axes if each != axis) for axes in dims]
-        for dim in (None, *range(rank)):
-            moved = list(rest)
-            if dim is not None:
-                both = {*moved[dim], axis}
-                moved[dim] = tuple(each for each in mesh if each in both)
-            made = without_trailing(tuple(moved))
-            if made != spec and is_divisible(made, unit.shape, mesh):
-                yield made
-
-
-def is_divisible(spec: Spec, shape: Sequence[int], mesh: Mapping[str, int]) -> bool:
-    """Whether each dimension is a multiple of the number of parts that it is split into."""
-    for axes, size in zip(spec, shape, strict=False):
-        parts = 1
-        for axis in axes:
-            parts *= mesh[axis]
-        if size % parts:
-            return False
-    return True
-
-
-def split_largest(unit: Unit, axes: tuple[str, ...], mesh: Mapping[str, int]) -> Spec:
-    """The sharding that splits the largest dimension that the axes divide; () without one."""
-    for dim in sorted(range(len(unit.shape)), key=lambda dim: -unit.shape[dim]):
-        spec = (*[()] * dim, axes)
-        if is_divisible(spec, unit.shape, mesh):
-            return spec
-    return ()
-
-
 def summary(specs: Mapping[Group, Spec], most: int = 4) -> str:
-    """What is split over what, in a line: the largest arguments first."""
+    """What is split over what, in a line: by the last keys of arguments, the largest first."""
     arguments = sorted((g for g in specs if not g.is_result and specs[g]), key=lambda g: -g.bytes)
-    parts = []
-    for spec, same in groupby(arguments, key=specs.__getitem__):
-        names = [re.sub(r"\[\*\]", "", group.pattern) for group in same]
-        parts.append(f"{', '.join(names)}: {format_spec(spec)}")
-    more = ", ..." if len(parts) > most else ""
+    named: dict[Spec, dict[str, None]] = defaultdict(dict)
+    for group in arguments:
+        named[specs[group]][_last_key(group.pattern)] = None
+    parts = [f"{' '.join(names)}: {format_spec(spec)}" for spec, names in named.items()]
+    more = "; ..." if len(parts) > most else ""
     return ("; ".join(parts[:most]) + more) or "all replicated"
+
+
+def _last_key(pattern: str) -> str:
+    """`w` of `params['layers'][*]['w']`."""
+    named = [part for part in re.split(r"[\[\]'\".]+", pattern) if part not in ("", "*")]
+    return named[-1] if named else pattern
