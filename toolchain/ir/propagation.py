@@ -27,9 +27,6 @@ _PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
 _AS_XLA_IMPORTS = (  # XLA folds ops of MHLO as it reads a module, then inlines the calls
     f"stablehlo-legalize-to-hlo,func.func(canonicalize),hlo-legalize-to-stablehlo,{INLINE},"
 )
-_EXPLICIT = (
-    "func.func(sdy-insert-explicit-reshards{enable-full-version=true},sdy-reshard-to-collectives),"
-)
 _LEFT_OUT = r"(func\.func\()?sdy-(insert-explicit-reshards|save-module)(\{[^{}]*\})?\)?,"
 
 
@@ -159,7 +156,7 @@ def propagated(module: ir.Operation) -> ir.Module:
     return run_shardy(copy, propagation_passes(module.context))
 
 
-def propagation_passes(context: ir.Context, before: str = "", *, explicit: bool = False) -> str:
+def propagation_passes(context: ir.Context, before: str = "") -> str:
     """Shardy's propagation without its explicit reshards, which change no sharding of a value.
 
     They make invalid ops of some partial sums (jaxlib 0.10.2 and 0.12). The pipeline has a pass
@@ -168,12 +165,9 @@ def propagation_passes(context: ir.Context, before: str = "", *, explicit: bool 
     Args:
         context: of the module.
         before: passes to run first, each followed by a comma.
-        explicit: whether to insert all collectives that the shardings need.
     """
     register_native_passes()
     passes = re.sub(_LEFT_OUT, "", str(PassManager.parse(_PROPAGATE, context)))
-    if explicit:
-        passes = passes.replace("sdy-close-shardings,", f"sdy-close-shardings,{_EXPLICIT}", 1)
     return passes.replace("builtin.module(", f"builtin.module({before}", 1)
 
 
@@ -236,14 +230,27 @@ def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr |
     a module without calls, whose ops were folded before. In jaxlib 0.12 it refuses calls of
     functions that return partial sums.
     """
+    passes = propagation_passes(module.context, before=_AS_XLA_IMPORTS)
+    main = main_of(run_shardy(_with_rules(module), passes))
+    return [] if main is None else shardings_of_results(main)
+
+
+def as_xla_imports(module: ir.Operation) -> ir.Module:
+    """A copy of a module as XLA runs the propagation on it: without calls, with ops folded.
+
+    Large constants do not have their values in it.
+    """
+    register_native_passes()
+    return run_shardy(_with_rules(module), f"builtin.module({_AS_XLA_IMPORTS.rstrip(',')})")
+
+
+def _with_rules(module: ir.Operation) -> ir.Operation:
     copy = module.clone(ip=False).operation
     with module.context, ir.Location.unknown():
         for op in walk(copy):
             set_rule(op)
         _fold_empty(copy)
-    found = run_shardy(copy, propagation_passes(module.context, before=_AS_XLA_IMPORTS))
-    main = main_of(found)
-    return [] if main is None else _in_dicts(main, "res_attrs")
+    return copy
 
 
 def _fold_empty(module: ir.Operation) -> None:

@@ -20,6 +20,7 @@ from ...compiled.schedule import fabric_of
 from ...cost.network import Fabric
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
+from ...ir.propagation import as_xla_imports
 from ...ir.shardings import device_count, format_mesh, meshes_of
 from .explore import Correction, Explorer, Place, Sharded
 from .mesh_result import MeshFit, MeshTrial
@@ -139,7 +140,8 @@ class _MeshSearch:
         self.until = 0.0
         self.trials: list[MeshTrial] = []
         self.tried: list[Sharded] = []
-        plain = lowered.opt("inline,cse").module
+        rewritten = lowered.opt(pipeline, target=target.name, assume=assume).module
+        plain = as_xla_imports(rewritten.operation)
         (folder / "module.mlirbc").write_bytes(write_bytecode(plain))
         self.predictor = Predictor(str(folder / "module.mlirbc"), target.name)
         groups = groups_of(plain)

@@ -42,6 +42,12 @@ from ...ir.shardings import Spec, meshes_of, parse_mesh, without_trailing
 from ...passes.annotate_sharding import annotate_sharding
 from ...rewrite import File, PassContext
 from ...rewrite.device_work import gathered_values, runs_of
+from .products import reshard_products
+
+_EXPLICIT = (
+    "builtin.module(func.func(sdy-insert-explicit-reshards{enable-full-version=true},"
+    "sdy-reshard-to-collectives),canonicalize)"
+)
 
 _KINDS = {
     "sdy.all_reduce": "all-reduce",
@@ -165,8 +171,9 @@ def predict(module: ir.Module, context: PassContext, candidate: Candidate) -> Pr
     local = clone_module(module)
     with local.context, ir.Location.unknown():
         annotate_sharding.function(local.operation, context, rules=File(candidate.rules))
-        passes = propagation_passes(local.context, explicit=True)
-        PassManager.parse(passes, local.context).run(local.operation)
+        run_native(local, propagation_passes(local.context))
+        reshard_products(local)
+        run_native(local, _EXPLICIT)
         main = main_of(local)
         assert main is not None
         shardings = [*argument_shardings(main), *shardings_of_results(main)]
@@ -178,6 +185,11 @@ def predict(module: ir.Module, context: PassContext, candidate: Candidate) -> Pr
         sent = _network_seconds(main, parse_mesh(candidate.mesh), candidate.fabric, context)
         computed = sum(step.seconds for step in timeline.steps)
         return Prediction(computed, sent, held + timeline.peak, specs)
+
+
+def run_native(module: ir.Module, passes: str) -> None:
+    """Run passes of MLIR and Shardy in this process, which they may abort."""
+    PassManager.parse(passes, module.context).run(module.operation)
 
 
 def _spec(sharding: sdy.TensorShardingAttr | None) -> Spec:
