@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ...child import Child, ChildLost, serve as serve_requests
@@ -29,7 +29,7 @@ from ...cost.flops import bytes_of
 from ...cost.liveness import Timeline
 from ...cost.network import Fabric, Groups
 from ...errors import JxcError
-from ...ir import clone_module, functions, make_context, read_module
+from ...ir import clone_module, functions, make_context, read_module, walk
 from ...ir.module import main_of
 from ...ir.propagation import (
     argument_shardings,
@@ -38,7 +38,7 @@ from ...ir.propagation import (
     shardings_of_results,
     split_of,
 )
-from ...ir.shardings import Spec, meshes_of, parse_mesh, without_trailing
+from ...ir.shardings import SHARDY, Spec, meshes_of, parse_mesh, without_trailing
 from ...passes.annotate_sharding import annotate_sharding
 from ...rewrite import File, PassContext
 from ...rewrite.device_work import gathered_values, runs_of
@@ -174,6 +174,7 @@ def predict(module: ir.Module, context: PassContext, candidate: Candidate) -> Pr
         run_native(local, propagation_passes(local.context))
         reshard_products(local)
         run_native(local, _EXPLICIT)
+        _restore_constants(local)
         main = main_of(local)
         assert main is not None
         shardings = [*argument_shardings(main), *shardings_of_results(main)]
@@ -197,6 +198,17 @@ def _spec(sharding: sdy.TensorShardingAttr | None) -> Spec:
         return ()
     dims = map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
     return without_trailing(tuple(tuple(sdy.AxisRefAttr(a).name for a in d.axes) for d in dims))
+
+
+def _restore_constants(module: ir.Module) -> None:
+    """Replace Shardy's constants by those of StableHLO, which the models know to be free."""
+    for op in [op for op in walk(module.operation) if op.operation.name == "sdy.constant"]:
+        with ir.InsertionPoint(op):
+            made = hlo.ConstantOp(op.attributes["value"])
+        if SHARDY in op.attributes:
+            made.attributes[SHARDY] = op.attributes[SHARDY]
+        op.results[0].replace_all_uses_with(made.result)
+        op.operation.erase()
 
 
 def _make_local(module: ir.Module) -> None:
