@@ -34,8 +34,8 @@ from jxc.errors import JxcError
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
 Rules = Mapping[str, str]
 
-_LANGUAGE = {"width": 512, "heads": 8, "length": 512, "words": 8192, "rate": 0.0}
-_LANGUAGE |= {"batch": 32, "dtype": "bfloat16"}
+_LANGUAGE = {"width": 256, "heads": 8, "length": 256, "words": 2048, "rate": 0.0}
+_LANGUAGE |= {"layers": 2, "batch": 64, "dtype": "bfloat16"}
 _EXPERTS = {"layers": 2, "width": 256, "heads": 8, "experts_count": 16, "length": 256}
 _EXPERTS |= {"words": 4096, "batch": 32, "dtype": "bfloat16"}
 
@@ -66,10 +66,10 @@ def trained(name: str, sizes: Mapping[str, Any]) -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "mlp, 512 rows": partial(mlp, 512),
     "mlp, 16384 rows": partial(mlp, 16384),
-    "gpt2": partial(trained, "gpt2-small", {**_LANGUAGE, "layers": 3}),
-    "gpt2, scanned": partial(trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 6}),
+    "gpt2": partial(trained, "gpt2-small", _LANGUAGE),
+    "gpt2, scanned": partial(trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 4}),
     "gpt2, small batch": partial(
-        trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 6, "batch": 4}
+        trained, "gpt2-small-scan", {**_LANGUAGE, "layers": 4, "batch": 4}
     ),
     "experts": partial(trained, "mixture-of-experts", _EXPERTS),
 }
@@ -169,7 +169,7 @@ def run(case: str, target: str, devices: int, raw: Path, parts: str) -> None:
             assert fitted.chosen is not None
             split = fitted.chosen.as_json()
             found = fitted.chosen.seconds, fitted.chosen.needed
-            more = {"split": f"{split['mesh']} {split['split']}", "rules": fitted.chosen.rules}
+            more = {"split": f"{split['mesh']} {split['name']}", "rules": fitted.chosen.rules}
             more["compilations"] = len(fitted.trials)
             write(name, text, step=found[0], needed=found[1], took=perf_counter() - start, **more)
             continue

@@ -139,8 +139,12 @@ class Explorer:
 
     def score(self, found: Sharded) -> float:
         """The expected time; larger for a program that is not expected to fit."""
-        excess = max(self.correction.needed(found.prediction) / self.budget - 1, 0.0)
+        excess = max(self.needed(found) / self.budget - 1, 0.0)
         return self.correction.time(found.prediction) * (1 + _EXCESS * excess)
+
+    def needed(self, found: Sharded) -> float:
+        """The expected bytes of one device."""
+        return self.correction.needed(found.prediction)
 
     def explore(self, places: Sequence[Place]) -> None:
         """Search over meshes: from the best start of each, then from others.

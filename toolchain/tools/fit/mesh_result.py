@@ -59,10 +59,10 @@ class MeshTrial:
         """As an object for `--json`."""
         known = self.computation_seconds is not None
         return {
+            "name": summary(self.sharded.specs),
             "mesh": dict(self.sharded.mesh),
-            "split": summary(self.sharded.specs),
             "needed_bytes": self.needed,
-            "step_seconds": self.seconds if known else None,
+            "estimated_seconds": self.seconds if known else None,
             "computation_seconds": self.computation_seconds,
             "exposed_seconds": self.waiting_seconds if known else None,
             "compile_seconds": self.compile_seconds,

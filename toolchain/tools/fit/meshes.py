@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import inf, isclose, prod
+from math import isclose, prod
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -33,11 +33,14 @@ _AXES = ("x", "y")
 _SHARE = 0.4
 """The share of the time limit in which candidates are predicted."""
 
+_HOPELESS = 1.5
+"""Nothing fits if all candidates are expected to need so many times the budget."""
+
 _LEAST_WAIT = 0.25
 """The least share of the time on the network for which devices are expected to wait."""
 
-_SAME = 0.01
-"""The relative difference of predictions below which candidates are alike."""
+_SAME, _SMALLER = 0.02, 0.9
+"""Candidates are alike whose predicted times differ by less, if none needs so much less memory."""
 
 _CLOSE = 1.2
 """A candidate is compiled if its expected time is at most so many times the best one's."""
@@ -194,7 +197,9 @@ class _MeshSearch:
         if not left or len(self.tried) >= _MOST_COMPILATIONS:
             return None
         if not fitting:
-            return left[0]
+            least = min(map(self.explorer.needed, left))
+            is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
+            return None if is_hopeless else left[0]
         best = min(trial.seconds for trial in fitting)
         promising = self.explorer.score(left[0]) < _CLOSE * best
         return left[0] if promising and len(self.tried) < _USUAL_COMPILATIONS else None
@@ -237,14 +242,14 @@ class _MeshSearch:
 
 
 def _alike(one: Sharded, other: Sharded) -> bool:
-    """Whether two candidates are not worth two compilations: all is predicted to be the same.
+    """Whether two candidates are not worth two compilations: as fast, and no smaller, by the model.
 
     That is so where axes of one size are exchanged, or where only small arrays differ.
     """
     a, b = one.prediction, other.prediction
-    pairs = ((a.seconds, b.seconds), (a.network_seconds, b.network_seconds), (a.needed, b.needed))
+    pairs = ((a.seconds, b.seconds), (a.network_seconds, b.network_seconds))
     is_close = all(isclose(*pair, rel_tol=_SAME) for pair in pairs)
-    return is_close and sorted(one.mesh.values()) == sorted(other.mesh.values())
+    return is_close and a.needed > _SMALLER * b.needed
 
 
 def _simplified(found: Sharded) -> Sharded:
@@ -262,18 +267,18 @@ def _simplified(found: Sharded) -> Sharded:
 
 
 def _correction(trials: Sequence[MeshTrial]) -> Correction:
-    """What the compiler's numbers are relative to the predicted ones, in the middle of trials."""
-    ran = [each for each in trials if each.seconds < inf]
-    predicted = sum(each.sharded.prediction.network_seconds for each in ran)
-    return Correction(
-        _middle((t.computation_seconds or 0.0) / t.sharded.prediction.seconds for t in ran),
-        max(sum(t.waiting_seconds for t in ran) / predicted, _LEAST_WAIT) if predicted else 1.0,
-        _middle(each.needed / each.sharded.prediction.needed for each in trials),
-    )
+    """What the compiler's numbers are relative to the predicted ones: for the fastest trial.
 
-
-def _middle(ratios: Iterable[float]) -> float:
-    return median([each for each in ratios if each > 0] or [1.0])
+    Those that were slower than expected say little of others. Of memory, the middle of all counts.
+    """
+    best = min(trials, key=lambda trial: trial.seconds)
+    found, known = best.sharded.prediction, best.computation_seconds
+    memory = median(trial.needed / trial.sharded.prediction.needed for trial in trials)
+    if known is None:
+        return Correction(memory=memory or 1.0)
+    sent = found.network_seconds
+    waits = max(best.waiting_seconds / sent, _LEAST_WAIT) if sent else 1.0
+    return Correction(known / found.seconds if found.seconds else 1.0, waits, memory or 1.0)
 
 
 def _empty(devices: int, context: ir.Context) -> ir.Module:

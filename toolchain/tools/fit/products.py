@@ -25,11 +25,13 @@ _Split = tuple[Factor, str]
 def reshard_products(module: ir.Module) -> None:
     """Give the operands of each product the shardings that XLA computes it with.
 
-    Products along two parts of one axis are left as they are.
+    A value that several products need is gathered once. Products along two parts of one axis are
+    left as they are.
 
     Args:
         module: a module after Shardy's propagation.
     """
+    made: dict[tuple[ir.Value, str, ir.Block], ir.Value] = {}
     for op in [op for op in walk(module.operation) if isinstance(op, hlo.DotGeneralOp)]:
         known = [_sharding(value) for value in (op.lhs, op.rhs, op.result)]
         sides = _factors(op)
@@ -41,7 +43,12 @@ def reshard_products(module: ir.Module) -> None:
         mesh = next(each.mesh_or_ref for each in known if each)
         for index in (0, 1):
             if given[index] != (wanted := _of_side(chosen, sides[index])):
-                _reshard(op, index, sides[index], wanted, mesh)
+                sharding = _sharding_of(sides[index], wanted, mesh)
+                key = op.operands[index], str(sharding), op.operation.block
+                if key not in made:
+                    with ir.InsertionPoint(op), op.location:
+                        made[key] = sdy.ReshardOp(key[0], sharding).result
+                op.operands[index] = made[key]
 
 
 def _of_side(chosen: Mapping[str, _Split], factors: Sequence[Factor]) -> dict[str, _Split]:
@@ -99,19 +106,13 @@ def _split(left: _Split | None, right: _Split | None, result: _Split | None) -> 
     return found
 
 
-def _reshard(
-    op: hlo.DotGeneralOp,
-    index: int,
-    factors: Sequence[Factor],
-    wanted: Mapping[str, _Split],
-    mesh: ir.Attribute,
-) -> None:
-    """Reshard an operand of a product, in front of it."""
-    texts = [[text for own, text in wanted.values() if own == factor] for factor in factors]
+def _sharding_of(
+    factors: Sequence[Factor], wanted: Mapping[str, _Split], mesh: ir.Attribute
+) -> sdy.TensorShardingAttr:
+    """The sharding of an operand whose dimensions are split as wanted."""
+    texts = [sorted(text for own, text in wanted.values() if own == factor) for factor in factors]
     dims = [
-        sdy.DimensionShardingAttr.get([ir.Attribute.parse(text) for text in sorted(each)], True)
+        sdy.DimensionShardingAttr.get([ir.Attribute.parse(text) for text in each], True)
         for each in texts
     ]
-    sharding = sdy.TensorShardingAttr.get(mesh, dims)
-    with ir.InsertionPoint(op), op.location:
-        op.operands[index] = sdy.ReshardOp(op.operands[index], sharding).result
+    return sdy.TensorShardingAttr.get(mesh, dims)
