@@ -117,6 +117,7 @@ COMMANDS = {
     "calibrate": "jxc calibrate --show --json",
     "tune": "jxc tune model.py:root 'f32[4]' --seconds 20 --json",
     "fit": f"jxc fit {STEP} --max-memory 1GiB --json",
+    "fit over a mesh": f"jxc fit model.py:sharded {SQUARES} --devices 2 --json",
     "reduce": "jxc reduce small.mlir --check '! grep -q tanh {}' --json",
     "run": "jxc run step.jxc --trust --bench 1 --json",
     "tune list": "jxc tune ls --json",

@@ -177,7 +177,7 @@ def test_command_prints_json_and_fails_if_nothing_fits(tmp_path):
 def test_command_refuses_a_plan_of_another_name(tmp_path):
     result = jxc_command("fit", "network.py:step", "-o", "plan.txt", folder=tmp_path)
     assert result.returncode == 2
-    assert "expected a file that ends in .toml" in result.stderr
+    assert "expected a file that ends in .toml or .rules" in result.stderr
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`jxc fit`: the cheapest plan with which a program fits into memory."""
+"""`jxc fit`: the cheapest plan, or the fastest shardings, with which a program fits into memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from ..display.progress import progress
 from ..errors import UsageError
 from ..files import require_file, write_json
+from ..frontend.mesh import MOST_HOST_DEVICES
 from ..units import parse_bytes
 from .compile.job import prepared
 from .compile.options import CompileOptions, GroupedCommand
@@ -40,15 +41,27 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     is_flag=True,
     help="Run the chosen version and the one without a plan here, and compare; target cpu only.",
 )
+@click.option(
+    "--devices",
+    type=click.IntRange(2, MOST_HOST_DEVICES),
+    metavar="N",
+    help="Split the program over N devices, and find how.",
+)
 @options_of(PassOptions)
 @json_option
-@click.option("-o", "output", metavar="FILE.toml", help="Write the plan to FILE.toml.")
+@click.option(
+    "-o",
+    "output",
+    metavar="FILE",
+    help="Write the plan to FILE.toml, or the shardings to FILE.rules.",
+)
 def fit_command(
     source: str,
     seconds: float,
     exact: bool,
     max_memory: str | None,
     measure: bool,
+    devices: int | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -63,6 +76,14 @@ def fit_command(
     The plan is a pipeline: `jxc.jit(step, pipeline="plan.toml")`, JXC_PIPELINE=plan.toml. Peaks and
     times are those of the target's compiler. -O2 runs after the plan unless other passes are named.
     Ctrl-C ends the search with the best plan found. The exit code is 1 if nothing fits.
+
+    With --mesh without --sharding, with --devices, or for a TPU of several chips, find how to split
+    the arguments and results over the devices, so that a step is fastest and fits; print code for
+    jax.jit, and write the rules of the pass annotate-sharding.
+
+    \b
+    jxc fit model.py:step --target tpu:v5e:4x4 -o step.rules
+    jxc report model.py:step --target tpu:v5e:4x4 -p 'annotate-sharding{rules=step.rules},O2'
     """
     from ..backend.targets import find_target, require
 
@@ -71,8 +92,8 @@ def fit_command(
     target = find_target(options.target)
     budget = target.device.memory_bytes if max_memory is None else parse_bytes(max_memory)
     if output is not None:
-        if not output.endswith(".toml"):
-            raise UsageError(f"-o: expected a file that ends in .toml, found {output!r}")
+        if not output.endswith((".toml", ".rules")):
+            raise UsageError(f"-o: expected a file that ends in .toml or .rules, found {output!r}")
         require_file(output)
     require(target)
     if measure:
@@ -80,39 +101,35 @@ def fit_command(
 
         require_measurable(target)
     with prepared("fit", options, [target], "O2", runs_here=measure) as job:
-        from ..tools.fit.search import search
+        from ..tools.fit.fit import fit_lowered, searches_shardings
 
+        is_search = searches_shardings(job.plain, target, None, devices)
+        noun, suffix = ("shardings", ".rules") if is_search else ("plan", ".toml")
+        if output and not output.endswith(suffix):
+            raise UsageError(f"-o: expected a file that ends in {suffix}, found {output!r}")
         with progress(f"lowering for {target.name}") as tell:
             spec = options.pipeline_text("O2")
-            found = search(
+            found = fit_lowered(
                 job.plain,
                 target,
                 budget,
+                devices=devices,
                 pipeline=spec,
                 assume=job.assume,
                 seconds=seconds,
                 exact=exact,
+                run_with=(job.args, job.kwargs) if measure else None,
                 tell=tell,
             )
-            if measure:
-                from ..tools.fit.measure import with_measurements
-
-                found = with_measurements(
-                    found,
-                    job.plain,
-                    job.args,
-                    job.kwargs,
-                    pipeline=spec,
-                    assume=job.assume,
-                    tell=tell,
-                )
-        if found.plan and output:
+        if found.has_file and output:
             found.save(output)
         if as_json:
             write_json({"schema_version": 1, **found.as_json()}, "-")
         else:
             click.echo(str(found))
-            if found.plan:
-                click.echo(f"plan: {output}" if output else "write the plan with -o plan.toml")
+            if found.has_file:
+                click.echo(
+                    f"{noun}: {output}" if output else f"write the {noun} with -o {noun}{suffix}"
+                )
     if not found.fits:
         sys.exit(1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan, prod
+from math import prod
 from typing import TypeVar
 
 from jaxlib.mlir import ir
@@ -22,7 +22,7 @@ from .flops import bytes_of
 from .formulas import names
 from .fusion import kernels_of
 from .node import ELEMENTWISE, FREE, FusedKernel, name_of
-from .price import Model
+from .price import Model, Price
 from .prices import model_of
 from .rates import Rates
 
@@ -52,7 +52,7 @@ class KernelStep:
         position: the number of the op of the block at which it runs.
         ops: all ops that it computes.
         reads: the values that it reads from memory.
-        seconds: its price.
+        seconds: its price; 0.0 for an op that has none.
         inner_bytes: what the ops in its regions need besides.
         is_in_place: whether its result is written into an array that a loop carries.
     """
@@ -90,6 +90,7 @@ class Timeline:
     def __init__(self, block: ir.Block, device: Device, rates: Rates) -> None:
         self.kind = device.kind
         model = model_of(device, rates)
+        model.unknown = Price()
         ops = ops_of(block)
         results = list(terminator(block).operands)
         chooses = None if device.kind == "cpu" else device
@@ -382,8 +383,7 @@ def _step(at: int, kernel: FusedKernel, model: Model, device: Device, rates: Rat
     if has_regions(op):
         reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
         inner = _inner_bytes(op, device, rates)
-    seconds = model.price(kernel).seconds
-    return KernelStep(op, at, ops, tuple(reads), 0.0 if isnan(seconds) else seconds, inner)
+    return KernelStep(op, at, ops, tuple(reads), model.price(kernel).seconds, inner)
 
 
 def _inner_bytes(op: ir.OpView, device: Device, rates: Rates) -> int:

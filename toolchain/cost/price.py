@@ -64,7 +64,11 @@ UNKNOWN = Price(nan, 1, 0.0, 0.0)
 
 
 class Model(ABC):
-    """How long kernels take on one device."""
+    """How long kernels take on one device.
+
+    Attributes:
+        unknown: the price of a kernel that has none, also inside loops.
+    """
 
     kind: ClassVar[str]
     """How its compiler fuses, see `kernels_of`."""
@@ -74,6 +78,7 @@ class Model(ABC):
 
     def __init__(self, device: Device, rates: Rates) -> None:
         self.device, self.rates = device, rates
+        self.unknown = UNKNOWN
         self._kernels: dict[ir.Block, list[FusedKernel]] = {}
 
     @property
@@ -100,7 +105,7 @@ class Model(ABC):
         moved = _bytes(kernel)
         ns = self.nanoseconds(kernel, moved) + self.launch
         if isnan(ns):
-            return UNKNOWN
+            return self.unknown
         return Price(ns * 1e-9, 1, moved, self.compile_ns(kernel) * 1e-9)
 
     @abstractmethod

@@ -153,10 +153,10 @@ def propagated(module: ir.Operation) -> ir.Module:
             if len(op.results):
                 set_number(op, number)
                 set_rule(op)
-    return run_shardy(copy, _passes(module.context))
+    return run_shardy(copy, propagation_passes(module.context))
 
 
-def _passes(context: ir.Context, before: str = "") -> str:
+def propagation_passes(context: ir.Context, before: str = "") -> str:
     """Shardy's propagation without its explicit reshards, which change no sharding of a value.
 
     They make invalid ops of some partial sums (jaxlib 0.10.2 and 0.12). The pipeline has a pass
@@ -230,14 +230,27 @@ def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr |
     a module without calls, whose ops were folded before. In jaxlib 0.12 it refuses calls of
     functions that return partial sums.
     """
+    passes = propagation_passes(module.context, before=_AS_XLA_IMPORTS)
+    main = main_of(run_shardy(_with_rules(module), passes))
+    return [] if main is None else shardings_of_results(main)
+
+
+def as_xla_imports(module: ir.Operation) -> ir.Module:
+    """A copy of a module as XLA runs the propagation on it: without calls, with ops folded.
+
+    Large constants do not have their values in it.
+    """
+    register_native_passes()
+    return run_shardy(_with_rules(module), f"builtin.module({_AS_XLA_IMPORTS.rstrip(',')})")
+
+
+def _with_rules(module: ir.Operation) -> ir.Operation:
     copy = module.clone(ip=False).operation
     with module.context, ir.Location.unknown():
         for op in walk(copy):
             set_rule(op)
         _fold_empty(copy)
-    found = run_shardy(copy, _passes(module.context, before=_AS_XLA_IMPORTS))
-    main = main_of(found)
-    return [] if main is None else _in_dicts(main, "res_attrs")
+    return copy
 
 
 def _fold_empty(module: ir.Operation) -> None:
@@ -248,6 +261,11 @@ def _fold_empty(module: ir.Operation) -> None:
             with ir.InsertionPoint(op):
                 empty = hlo.constant(ir.Attribute.parse(f"dense<> : {kind}"))
             op.results[0].replace_all_uses_with(empty)
+
+
+def shardings_of_results(main: ir.OpView) -> list[sdy.TensorShardingAttr | None]:
+    """The sharding of each result of @main, as its attributes say."""
+    return _in_dicts(main, "res_attrs")
 
 
 def restore_result_shardings(

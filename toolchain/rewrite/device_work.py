@@ -97,7 +97,7 @@ class _Count:
         """What one device does in the function."""
         found, function = DeviceWork(), self._function
         on_split = {v for v in function.regions[0].blocks[0].arguments if self._is_split(v)}
-        for op, times in _runs(function):
+        for op, times in runs_of(function):
             if isinstance(op, hlo.PadOp) and self._is_refused(op):
                 found.count = math.inf
             if op.operation.name in _SENT:
@@ -158,7 +158,7 @@ class _Count:
             for result, sharding in zip(op.results, result_shardings(op), strict=True):
                 work.whole += times * bytes_of(result.type)
                 work.made += times * bytes_of(result.type) / self._parts(sharding)
-        for value in _gathered(op):
+        for value in gathered_values(op):
             if self._sharding_of(value) > 1:
                 work.count += times
                 work.sent += times * bytes_of(value.type)
@@ -183,7 +183,7 @@ def _name(owner: ir.OpView | ir.Block) -> str:
     return "" if isinstance(owner, ir.Block) else owner.operation.name
 
 
-def _gathered(op: ir.OpView) -> list[ir.Value]:
+def gathered_values(op: ir.OpView) -> list[ir.Value]:
     """The values of an op that XLA cannot partition, each of which it gathers if it is split.
 
     These are its operands, or the results of an `if`.
@@ -229,12 +229,12 @@ def _factors(mapping: ir.Attribute) -> list[list[int]]:
     return [list(sdy.DimMappingAttr(dim).factor_indices) for dim in dims]
 
 
-def _runs(root: ir.OpView, times: float = 1.0) -> Iterator[tuple[ir.OpView, float]]:
+def runs_of(root: ir.OpView, times: float = 1.0) -> Iterator[tuple[ir.OpView, float]]:
     """Each op inside `root`, and how often it runs; bodies of reductions count as no op."""
     for region in root.regions:
         for op in region.blocks[0].operations:
             yield op, times
             if isinstance(op, hlo.WhileOp):
-                yield from _runs(op, times * (trip_count(op) or 1))
+                yield from runs_of(op, times * (trip_count(op) or 1))
             elif isinstance(op, hlo.CaseOp | hlo.IfOp):
-                yield from _runs(op, times)
+                yield from runs_of(op, times)

@@ -1,17 +1,20 @@
-"""`jxc.fit`: a budget of memory goes in, a checked plan comes out."""
+"""`jxc.fit`: a budget of memory or a mesh goes in, a checked plan or shardings come out."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...backend.lowered import Lowered, lower
 from ...backend.targets import Target, find_target
 from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
+from ...ir.shardings import argument_specs, module_device_count, parse_mesh
 from ...units import parse_bytes
 from .measure import require_measurable, with_measurements
+from .mesh_result import MeshFit
+from .meshes import meshes_for, search_meshes
 from .result import FitResult
 from .search import search
 
@@ -22,24 +25,36 @@ def fit(
     *args: Any,
     target: Target | str | None = None,
     max_memory: int | str | None = None,
+    mesh: str | Mapping[str, int] | None = None,
+    devices: int | None = None,
     pipeline: str = "O2",
     seconds: float = 300.0,
     exact: bool = False,
     measure: bool = False,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
-) -> FitResult:
-    """Find the cheapest plan with which a program fits into memory.
+) -> FitResult | MeshFit:
+    """Find the cheapest plan, or over several devices the fastest shardings, that fit into memory.
 
         found = jxc.fit(step, params, batch, target="tpu:v5e", max_memory="14GiB")
         found.save("plan.toml")
         step = jxc.jit(step, pipeline="plan.toml")
+
+        found = jxc.fit(step, params, batch, target="tpu:v5e:4x4")
+        print(found.code)  # in_shardings and out_shardings for jax.jit
+        found.save("step.rules")  # for the pass annotate-sharding
+
+    Shardings are searched for if a mesh, a number of devices, or a TPU of several chips is named,
+    and the program has no shardings of its own.
 
     Args:
         program: a function, what `jax.jit` made of one, or the result of `jxc.lower`.
         args, kwargs: of a function, as `jxc.lower` takes them; none for a lowered program.
         target: the hardware, which need not be present: "cpu" (the default), "tpu:v5e".
         max_memory: bytes of one device, or a size such as "14GiB"; the device's by default.
+        mesh: the mesh to split the program over, such as "data=4,model=2"; by default, all meshes
+            of one or two axes are tried.
+        devices: how many devices to split it over; by default, those of the mesh or the target.
         pipeline: the passes that run after those of the plan, as text.
         seconds: no further version is compiled after so many. Ctrl-C ends the search as well; both
             give the best plan found until then.
@@ -77,15 +92,58 @@ def fit(
         require_measurable(hardware)
     with contextlib.ExitStack() as stack:
         tell = progress or stack.enter_context(line_of_progress(f"lowering for {hardware.name}"))
-        found = search(
+        return fit_lowered(
             lowered,
             hardware,
             budget,
+            mesh=parse_mesh(mesh) if isinstance(mesh, str) else mesh,
+            devices=devices,
             pipeline=pipeline,
             seconds=seconds,
             exact=exact,
+            run_with=(args, kwargs) if measure else None,
             tell=tell,
         )
-        if not measure:
+
+
+def fit_lowered(
+    lowered: Lowered,
+    target: Target,
+    budget: int,
+    *,
+    mesh: Mapping[str, int] | None = None,
+    devices: int | None = None,
+    pipeline: str = "O2",
+    assume: str | Sequence[str] = (),
+    seconds: float = 300.0,
+    exact: bool = False,
+    run_with: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> FitResult | MeshFit:
+    """The plan or the shardings of a lowered program; arguments and errors as of `fit`.
+
+    The chosen version is measured if `run_with` has the arguments of the function.
+    """
+    given: dict[str, Any] = {"pipeline": pipeline, "assume": assume}
+    given |= {"seconds": seconds, "tell": tell}
+    if not searches_shardings(lowered, target, mesh, devices):
+        found = search(lowered, target, budget, exact=exact, **given)
+        if run_with is None:
             return found
-        return with_measurements(found, lowered, args, kwargs, pipeline=pipeline, tell=tell)
+        del given["seconds"]
+        return with_measurements(found, lowered, *run_with, **given)
+    if run_with is not None:
+        raise UsageError("fit: only a program of one device can be measured here")
+    meshes = meshes_for(lowered, target, mesh, devices)
+    return search_meshes(lowered, target, budget, meshes, **given)
+
+
+def searches_shardings(
+    lowered: Lowered, target: Target, mesh: Mapping[str, int] | None, devices: int | None
+) -> bool:
+    """Whether shardings are to be found: for several devices, of a program that has none."""
+    count = module_device_count(lowered.module)
+    if devices or mesh or count == 1:
+        chips = "x".join(target.name.split(":")[2:])
+        return bool(devices or mesh) or any(extent != "1" for extent in chips.split("x") if extent)
+    return not any(argument_specs(lowered.module, count)[1])

@@ -107,6 +107,11 @@ class FitResult:
         return self.chosen is not None
 
     @property
+    def has_file(self) -> bool:
+        """Whether there is a plan to save."""
+        return self.plan is not None
+
+    @property
     def smallest(self) -> Trial:
         """The trial that needs least memory."""
         return min((self.base, *self.trials), key=lambda trial: trial.needed)

@@ -291,7 +291,7 @@ def _advice_on_splitting(compiled: Compiled) -> Iterator[str]:
     name = _INDEX.sub("[*]", first.name)
     yield (
         f"{show_bytes(saved)} of each device hold arguments that could be split: --sharding "
-        f'"{name}={split}" ...{_cost_of_gathering(compiled)}'
+        f'"{name}={split}" ...{_cost_of_gathering(compiled)}. `jxc fit` without --sharding searches'
     )
 
 

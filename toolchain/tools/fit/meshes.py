@@ -1,0 +1,289 @@
+"""The search for the fastest shardings over a mesh that fit into a budget of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import isclose, prod
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from jaxlib.mlir import ir
+
+from ...backend.lowered import Lowered
+from ...backend.targets import Target
+from ...backend.targets.build import build
+from ...compiled.program import Refused, compile_module
+from ...compiled.schedule import fabric_of
+from ...cost.network import Fabric
+from ...errors import JxcError, UsageError
+from ...ir import write_bytecode
+from ...ir.propagation import as_xla_imports
+from ...ir.shardings import device_count, format_mesh, meshes_of
+from .explore import Correction, Explorer, Place, Sharded
+from .mesh_result import MeshFit, MeshTrial
+from .partition import Predictor
+from .shardings import groups_of, units_of
+
+_MOST_COMPILATIONS = 12
+_USUAL_COMPILATIONS = 5
+_AXES = ("x", "y")
+_SHARE = 0.4
+"""The share of the time limit in which candidates are predicted."""
+
+_HOPELESS = 1.5
+"""Nothing fits if all candidates are expected to need so many times the budget."""
+
+_LEAST_WAIT = 0.25
+"""The least share of the time on the network for which devices are expected to wait."""
+
+_SAME, _SMALLER = 0.02, 0.9
+"""Candidates are alike whose predicted times differ by less, if none needs so much less memory."""
+
+_CLOSE = 1.2
+"""A candidate is compiled if its expected time is at most so many times the best one's."""
+
+
+def search_meshes(
+    lowered: Lowered,
+    target: Target,
+    budget: int,
+    meshes: Sequence[Mapping[str, int]],
+    *,
+    pipeline: str = "O2",
+    assume: str | Sequence[str] = (),
+    seconds: float = 300.0,
+    tell: Callable[[str], None] = lambda _: None,
+) -> MeshFit:
+    """Find the shardings of arguments and results with which a step is fastest.
+
+    Args:
+        lowered: the program.
+        target: the hardware.
+        budget: bytes of one device that the program may need.
+        meshes: to search over, see `meshes_for`.
+        pipeline: the passes that run after `annotate-sharding`, as text.
+        assume: promises such as "no-nans".
+        seconds: after so many, no further version is compiled than a first one.
+        tell: called with what is being done.
+
+    Raises:
+        MissingTargetError: the target's compiler is not installed.
+        UsageError: no argument of the program can be split.
+        JxcError: the program cannot be lowered or compiled for the target.
+    """
+    here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
+    started = perf_counter()
+    with TemporaryDirectory() as folder:
+        search = _MeshSearch(here, target, budget, pipeline, assume, Path(folder), tell)
+        search.until = started + seconds
+        try:
+            search.explore(meshes, started + _SHARE * seconds)
+            search.compile_best()
+            return search.result("")
+        except KeyboardInterrupt:
+            if not search.trials:
+                raise
+            return search.result("interrupted")
+        finally:
+            search.predictor.close()
+
+
+def meshes_for(
+    lowered: Lowered, target: Target, mesh: Mapping[str, int] | None, devices: int | None
+) -> list[dict[str, int]]:
+    """The meshes to search over: the one that is given, or all of one or two axes.
+
+    Args:
+        lowered: the program. A mesh in it is the only one.
+        target: the hardware.
+        mesh: the sizes of the axes; None for any mesh.
+        devices: how many to use; None for all of the target.
+
+    Raises:
+        UsageError: the numbers of devices disagree, or are not known.
+    """
+    own = next(iter(meshes_of(lowered.module).values()), {})
+    given = dict(mesh or own or lowered.mesh)
+    count = devices or (device_count(given) if given else target.most_devices)
+    if not count or count < 2:
+        raise UsageError(
+            f"{target.name} has no number of devices: give a mesh such as data=4,model=2, or "
+            "the number of devices"
+        )
+    if given:
+        if device_count(given) != count:
+            raise UsageError(
+                f"the mesh {format_mesh(given)} has {device_count(given)} devices, not {count}"
+            )
+        return [given]
+    pairs = [(size, count // size) for size in range(2, count) if count % size == 0]
+    pairs.sort(key=lambda pair: abs(pair[0] - pair[1]))
+    return [dict(zip(_AXES, pair, strict=True)) for pair in pairs] or [{_AXES[0]: count}]
+
+
+class _MeshSearch:
+    """The state of one search, from which a result can be made at any time."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        target: Target,
+        budget: int,
+        pipeline: str,
+        assume: str | Sequence[str],
+        folder: Path,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.lowered, self.target, self.budget = lowered, target, budget
+        self.pipeline, self.assume = pipeline, assume
+        self.folder, self.tell = folder, tell
+        self.until = 0.0
+        self.trials: list[MeshTrial] = []
+        self.tried: list[Sharded] = []
+        rewritten = lowered.opt(pipeline, target=target.name, assume=assume).module
+        plain = as_xla_imports(rewritten.operation)
+        (folder / "module.mlirbc").write_bytes(write_bytecode(plain))
+        self.predictor = Predictor(str(folder / "module.mlirbc"), target.name)
+        groups = groups_of(plain)
+        self.explorer = Explorer(
+            groups, units_of(groups), self.predictor, folder, budget, 0.0, tell
+        )
+        if not self.explorer.units:
+            raise UsageError(f"{lowered.name} has no argument that could be split over devices")
+
+    def explore(self, meshes: Sequence[Mapping[str, int]], deadline: float) -> None:
+        """Predict candidates until the deadline."""
+        self.explorer.deadline = deadline
+        self.explorer.explore([*map(Place, meshes, self._fabrics(meshes))])
+
+    def _fabrics(self, meshes: Sequence[Mapping[str, int]]) -> list[Fabric | None]:
+        """The network between the devices of each mesh, in its order."""
+        count = device_count(meshes[0])
+        if self.target.kind != "tpu":
+            return [fabric_of(self.target, (), count)] * len(meshes)
+        self.tell(f"asking {self.target.name} for its network")
+        made = build(
+            _empty(count, self.lowered.module.context),
+            self.target,
+            mesh=meshes[0],
+            other_meshes=meshes[1:],
+        )
+        first = fabric_of(self.target, made.places, count)
+        orders = [made.orders.get(format_mesh(mesh)) for mesh in meshes]
+        return [
+            replace(first, devices=tuple(first.devices[n] for n in order))
+            if first and order
+            else first
+            for order in orders
+        ]
+
+    def compile_best(self) -> None:
+        """Compile what is expected to be fastest, as long as one may beat those before."""
+        while (found := self._next()) is not None:
+            started = perf_counter()
+            self._compile(found)
+            now = perf_counter()
+            if now + (now - started) > self.until:  # the next one would take as long
+                return
+
+    def _next(self) -> Sharded | None:
+        """The candidate to compile next."""
+        found = map(_simplified, self.explorer.found)
+        left = [each for each in found if not any(_alike(each, other) for other in self.tried)]
+        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+        if not left or len(self.tried) >= _MOST_COMPILATIONS:
+            return None
+        if not fitting:
+            least = min(map(self.explorer.needed, left))
+            is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
+            return None if is_hopeless else left[0]
+        best = min(trial.seconds for trial in fitting)
+        promising = self.explorer.score(left[0]) < _CLOSE * best
+        return left[0] if promising and len(self.tried) < _USUAL_COMPILATIONS else None
+
+    def _compile(self, sharded: Sharded) -> None:
+        self.tried.append(sharded)
+        mesh = sharded.mesh
+        self.tell(f"compiling shardings over {format_mesh(mesh)}")
+        rules = self.folder / f"trial-{len(self.tried)}.rules"
+        rules.write_text(sharded.rules)
+        pipeline = ",".join(filter(None, [f"annotate-sharding{{rules={rules}}}", self.pipeline]))
+        after = self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
+        found = compile_module(after.module, self.target, {}, mesh)
+        if isinstance(found, Refused):
+            if found.fit is None:
+                raise JxcError(f"{self.target.name} refused the program: {found.message}")
+            largest = tuple(map(str, found.fit.largest))
+            self.trials.append(MeshTrial(sharded, found.fit.needed, largest=largest))
+        else:
+            largest = tuple(map(str, found.memory.buffers[:6]))
+            step, built = found.step, found.build
+            times = step.computation_seconds, step.exposed_seconds
+            trial = MeshTrial(
+                sharded, found.fit.needed, *times, largest, built.seconds, built.order
+            )
+            self.trials.append(trial)
+        self.explorer.correction = _correction(self.trials)
+
+    def result(self, stopped: str) -> MeshFit:
+        """What was found until now."""
+        if not self.trials:
+            why = self.predictor.failure or "they contradict the program"
+            raise JxcError(f"{self.lowered.name}: no sharding can be propagated: {why}")
+        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+        chosen = min(fitting, key=lambda trial: trial.seconds, default=None)
+        considered = len(self.explorer.found)
+        return MeshFit(
+            self.lowered, self.target, self.budget, tuple(self.trials), chosen, considered, stopped
+        )
+
+
+def _alike(one: Sharded, other: Sharded) -> bool:
+    """Whether two candidates are not worth two compilations: as fast, and no smaller, by the model.
+
+    That is so where axes of one size are exchanged, or where only small arrays differ.
+    """
+    a, b = one.prediction, other.prediction
+    pairs = ((a.seconds, b.seconds), (a.network_seconds, b.network_seconds))
+    is_close = all(isclose(*pair, rel_tol=_SAME) for pair in pairs)
+    return is_close and a.needed > _SMALLER * b.needed
+
+
+def _simplified(found: Sharded) -> Sharded:
+    """The same over one axis, if the axes of a mesh that nobody named only occur together."""
+    axes = tuple(found.mesh)
+    used = {split for spec in found.specs.values() for split in spec if split}
+    if axes != _AXES or used != {axes}:
+        return found
+    mesh = {axes[0]: prod(found.mesh.values())}
+    specs = {
+        group: tuple(axes[:1] if split else () for split in spec)
+        for group, spec in found.specs.items()
+    }
+    return replace(found, place=Place(mesh), specs=specs)
+
+
+def _correction(trials: Sequence[MeshTrial]) -> Correction:
+    """What the compiler's numbers are relative to the predicted ones: for the fastest trial.
+
+    Those that were slower than expected say little of others. Of memory, the middle of all counts.
+    """
+    best = min(trials, key=lambda trial: trial.seconds)
+    found, known = best.sharded.prediction, best.computation_seconds
+    memory = median(trial.needed / trial.sharded.prediction.needed for trial in trials)
+    if known is None:
+        return Correction(memory=memory or 1.0)
+    sent = found.network_seconds
+    waits = max(best.waiting_seconds / sent, _LEAST_WAIT) if sent else 1.0
+    return Correction(known / found.seconds if found.seconds else 1.0, waits, memory or 1.0)
+
+
+def _empty(devices: int, context: ir.Context) -> ir.Module:
+    """A program for so many devices."""
+    text = """module @network
+      attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{
+      func.func public @main(%x: tensor<f32>) -> tensor<f32> {{ return %x : tensor<f32> }} }}"""
+    return ir.Module.parse(text.format(devices), context)
