@@ -28,7 +28,7 @@ def _assert_close(found: Any, wanted: Any, tolerance: float) -> None:
         np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance / 10)
 
 
-@pytest.mark.parametrize(("name", "steps"), zip(MODELS, cycle((2, 8)), strict=False))
+@pytest.mark.parametrize(("name", "steps"), list(zip(MODELS, cycle((2, 8)), strict=False)))
 def test_microbatch_computes_the_same_step(name: str, steps: int) -> None:
     step, arguments = MODELS[name]()
     tolerance = 2e-2 if name == "mixed_precision" else 3e-5
