@@ -52,15 +52,15 @@ def check_plan(module: ir.Module, apply: Callable[[ir.Module], ir.Module]) -> st
         return "the same ops on the same values (exact), by value numbering"
     before = _reduced(module)
     if (seconds := _seconds_here(before)) > _LONGEST:
-        return f"results were not compared: a run takes about {show_seconds(seconds)} on this CPU"
+        return f"no, since a run takes about {show_seconds(seconds)} on this CPU"
     try:
         after = apply(before)
     except JxcError as error:
-        return f"results were not compared: the plan does not apply to reduced sizes ({error})"
+        return f"no, since the plan does not apply to reduced sizes ({error})"
     deadline = Deadline(_SECONDS)
     found = verify_modules(before, after, contract=reassociates, deadline=deadline)[0]
     if not found.report.ran:
-        return f"results were not compared: {found}"
+        return f"no: {found}"
     if not found.agrees:
         raise JxcError(
             f"the program with this plan computes something else: please report this; {found}"
