@@ -30,6 +30,7 @@ from jxc.backend.timing import interleave
 from jxc.compiled.memory import peak_bytes
 from jxc.compiled.program import Refused, compile_lowered
 from jxc.errors import JxcError
+from jxc.units import show_bytes
 
 FITTED = "fitted"
 """The name of the variant that jxc plans for all memory; on the CPU, for half of plain's peak."""
@@ -50,7 +51,7 @@ def fitted(step: Callable[..., Any], args: Sequence[Any], target: Target, budget
     """
     found = jxc.fit(step, *args, target=target.name, max_memory=budget, pipeline="O0", seconds=900)
     if not found.fits:
-        raise JxcError(f"no plan fits: the least is {found.smallest.needed} bytes")
+        raise JxcError(f"no plan fits: the least is {show_bytes(found.smallest.needed)}")
     return found
 
 

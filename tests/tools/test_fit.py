@@ -193,7 +193,7 @@ def test_plan_runs_the_batch_in_parts_where_this_is_cheaper(model, parts):
     path, found = parts
     text = str(found)
     assert "parts, one after the other: frees " in text
-    assert "check: split batch: equal results, up to rounding" in text
+    assert "checked: split batch: equal results, up to rounding" in text
     assert found.as_json()["plan"]["split"]["parts"] == found.plan.split.parts
     step, args = model["step"], model["arguments"]()
     assert temporaries(step, args, str(path)) < 6 * 2**20

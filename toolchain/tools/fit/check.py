@@ -120,7 +120,7 @@ def _compared(
         deadline = Deadline(_SECONDS)
         found = verify_modules(before, after, contract=reassociates, deadline=deadline)[0]
         if not found.report.ran:
-            return f"results were not compared: {found}"
+            return f"no: {found}"
         if not found.agrees:
             raise JxcError(
                 f"the program with this plan computes something else: please report this; {found}"
@@ -128,7 +128,7 @@ def _compared(
         sizes = "" if _bytes(before) == _bytes(module) else ", of reduced sizes"
         drawn = counted(found.draws, "set")
         return f"equal results, up to rounding, on {drawn} of arguments{sizes}"
-    return f"results were not compared: {reason}"
+    return f"no, since {reason}"
 
 
 def _seconds_here(module: ir.Module) -> float:

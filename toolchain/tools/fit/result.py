@@ -244,7 +244,7 @@ def _added(seconds: float) -> str:
 
 def _notes(result: FitResult) -> Iterator[str]:
     if result.plan:
-        yield f"check: {result.checked}"
+        yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following
     if following and chosen and chosen.choice:
         less, more = chosen.choice.peak - following.peak, following.seconds - chosen.choice.seconds
