@@ -42,7 +42,7 @@ _LEAST_WAIT = 0.25
 _SAME, _SMALLER = 0.02, 0.9
 """Candidates are alike whose predicted times differ by less, if none needs so much less memory."""
 
-_CLOSE = 1.2
+_CLOSE = 1.25
 """A candidate is compiled if its expected time is at most so many times the best one's."""
 
 
@@ -201,8 +201,11 @@ class _MeshSearch:
             is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
             return None if is_hopeless else left[0]
         best = min(trial.seconds for trial in fitting)
-        promising = self.explorer.score(left[0]) < _CLOSE * best
-        return left[0] if promising and len(self.tried) < _USUAL_COMPILATIONS else None
+        promising = [each for each in left if self.explorer.score(each) < _CLOSE * best]
+        if not promising or len(self.tried) >= _USUAL_COMPILATIONS:
+            return None
+        # Every second one is small: its parameters are split, and computation hides the gathers.
+        return min(promising, key=self.explorer.needed) if len(self.tried) % 2 else promising[0]
 
     def _compile(self, sharded: Sharded) -> None:
         self.tried.append(sharded)

@@ -136,21 +136,38 @@ def _grouped(
     first: int,
 ) -> list[Group]:
     shapes = [_shape(kind) for kind in types]
-    starred = [_NUMBER.sub("[*]", name) for name in names]
-    kinds = defaultdict(set)
-    for pattern, shape in zip(starred, shapes, strict=True):
-        kinds[pattern].add(shape)
+    keys = _patterns(names, shapes)
     found: dict[str, Group] = {}
-    for at, (name, pattern, shape) in enumerate(zip(names, starred, shapes, strict=True)):
+    for at, (key, shape) in enumerate(zip(keys, shapes, strict=True)):
         if shape is None:
             continue
-        key = pattern if len(kinds[pattern]) == 1 else name
         fixed = any(each in attributes[at] for each in ("sdy.sharding", "mhlo.sharding"))
         old = found.get(key) or Group(key, shape, (), 0)
         size = old.bytes + int(bytes_of(types[at]))
         members = (*old.members, first + at)
         found[key] = replace(old, members=members, bytes=size, is_fixed=old.is_fixed or fixed)
     return list(found.values())
+
+
+def _patterns(names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> list[str]:
+    """The paths with `*` for as many numbers, from the first on, as keep the shapes apart."""
+    found = list(names)
+    left = set(range(len(names)))
+    for kept in range(max((len(_NUMBER.findall(name)) for name in names), default=0)):
+        kinds = defaultdict(set)
+        starred = {at: _starred(names[at], kept) for at in left}
+        for at, pattern in starred.items():
+            kinds[pattern].add(shapes[at])
+        for at, pattern in starred.items():
+            if len(kinds[pattern]) == 1:
+                found[at] = pattern
+                left.discard(at)
+    return found
+
+
+def _starred(name: str, kept: int) -> str:
+    """A path with `*` for all numbers but the last ones."""
+    return _NUMBER.sub("[*]", name, max(len(_NUMBER.findall(name)) - kept, 0) or -1)
 
 
 def _shape(kind: ir.Type) -> tuple[int, ...] | None:
