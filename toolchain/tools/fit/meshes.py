@@ -200,12 +200,15 @@ class _MeshSearch:
             least = min(map(self.explorer.needed, left))
             is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
             return None if is_hopeless else left[0]
+        simple = min(self.explorer.starts, key=self.explorer.score)
+        if len(self.tried) == 1 and not _alike(simple, self.tried[0]):
+            return _simplified(simple)  # in case that the predictions mislead the search
         best = min(trial.seconds for trial in fitting)
         promising = [each for each in left if self.explorer.score(each) < _CLOSE * best]
         if not promising or len(self.tried) >= _USUAL_COMPILATIONS:
             return None
         # Every second one is small: its parameters are split, and computation hides the gathers.
-        return min(promising, key=self.explorer.needed) if len(self.tried) % 2 else promising[0]
+        return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
 
     def _compile(self, sharded: Sharded) -> None:
         self.tried.append(sharded)
