@@ -17,9 +17,9 @@ from time import perf_counter
 
 from ...cost.network import Fabric
 from ...ir.shardings import Spec, format_mesh
-from .partition import Candidate, Prediction, Predictor
+from .partition import Prediction, Predictor, ShardingCandidate
 from .shardings import (
-    Group,
+    ShardingGroup,
     State,
     Unit,
     is_uniform,
@@ -65,7 +65,7 @@ class Sharded:
     """
 
     place: Place
-    specs: Mapping[Group, Spec]
+    specs: Mapping[ShardingGroup, Spec]
     state: State
     prediction: Prediction
 
@@ -118,7 +118,7 @@ class Explorer:
         correction: of the predictions.
     """
 
-    groups: Sequence[Group]
+    groups: Sequence[ShardingGroup]
     units: Sequence[Unit]
     predictor: Predictor
     folder: Path
@@ -128,6 +128,7 @@ class Explorer:
     correction: Correction = field(default_factory=Correction)
 
     def __post_init__(self) -> None:
+        self.starts: list[Sharded] = []
         self._known: dict[str, Sharded | None] = {}
         self._numbers = count()
 
@@ -152,6 +153,7 @@ class Explorer:
         What is found on one mesh is a start on those that follow.
         """
         starts = [each for place in places for each in self._predict(self._starts(place), place)]
+        self.starts = list(starts)
         done: Counter[Place] = Counter()
         while starts and perf_counter() < self.deadline:
             start = min(starts, key=lambda each: (done[each.place], self.score(each)))
@@ -225,7 +227,7 @@ class Explorer:
             )
             self._known |= {text: self._known[closed] for text, closed in mixed.items()}
 
-    def _candidate(self, text: str, place: Place) -> Candidate:
+    def _candidate(self, text: str, place: Place) -> ShardingCandidate:
         path = self.folder / f"{next(self._numbers)}.rules"
         path.write_text(text)
-        return Candidate(str(path), str(place), place.fabric)
+        return ShardingCandidate(str(path), str(place), place.fabric)

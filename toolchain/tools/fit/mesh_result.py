@@ -173,11 +173,11 @@ def _verdict(found: MeshFit) -> str:
     budget = show_bytes(found.budget)
     if found.chosen is None:
         needed = show_bytes(found.smallest.needed)
-        return f"{where}: no sharding fits into {budget}; the smallest needs {needed} a device"
+        return f"{where}: no sharding fits into {budget}; the smallest needs {needed}"
     time = show_seconds(found.chosen.seconds)
     needed = show_bytes(found.chosen.needed)
     return f"{where}: {time} a step over {format_mesh(found.chosen.sharded.mesh)}, " + (
-        f"{needed} of {budget} a device"
+        f"{needed} of {budget}"
     )
 
 

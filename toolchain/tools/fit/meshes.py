@@ -42,7 +42,7 @@ _LEAST_WAIT = 0.25
 _SAME, _SMALLER = 0.02, 0.9
 """Candidates are alike whose predicted times differ by less, if none needs so much less memory."""
 
-_CLOSE = 1.2
+_CLOSE = 1.25
 """A candidate is compiled if its expected time is at most so many times the best one's."""
 
 
@@ -200,9 +200,15 @@ class _MeshSearch:
             least = min(map(self.explorer.needed, left))
             is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
             return None if is_hopeless else left[0]
+        simple = min(self.explorer.starts, key=self.explorer.score)
+        if len(self.tried) == 1 and not _alike(simple, self.tried[0]):
+            return _simplified(simple)  # in case that the predictions mislead the search
         best = min(trial.seconds for trial in fitting)
-        promising = self.explorer.score(left[0]) < _CLOSE * best
-        return left[0] if promising and len(self.tried) < _USUAL_COMPILATIONS else None
+        promising = [each for each in left if self.explorer.score(each) < _CLOSE * best]
+        if not promising or len(self.tried) >= _USUAL_COMPILATIONS:
+            return None
+        # Every second one is small: its parameters are split, and computation hides the gathers.
+        return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
 
     def _compile(self, sharded: Sharded) -> None:
         self.tried.append(sharded)

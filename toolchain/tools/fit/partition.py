@@ -82,7 +82,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ShardingCandidate:
     """Shardings to try.
 
     Attributes:
@@ -116,12 +116,12 @@ class Predictor:
         for child in self._children:
             self._free.put(child)
 
-    def predict(self, candidates: Iterable[Candidate]) -> list[Prediction | None]:
+    def predict(self, candidates: Iterable[ShardingCandidate]) -> list[Prediction | None]:
         """The prediction for each candidate; None where Shardy or a model fails."""
         with ThreadPoolExecutor(len(self._children)) as pool:
             return list(pool.map(self._ask, candidates))
 
-    def _ask(self, candidate: Candidate) -> Prediction | None:
+    def _ask(self, candidate: ShardingCandidate) -> Prediction | None:
         child = self._free.get()
         try:
             found: Prediction | str = child.ask((*self._request, candidate))
@@ -146,7 +146,7 @@ class Predictor:
 def main() -> None:
     """Answer candidates with predictions until the parent closes the pipe."""
 
-    def answer(request: tuple[str, str, Candidate]) -> Prediction | str:
+    def answer(request: tuple[str, str, ShardingCandidate]) -> Prediction | str:
         path, target, candidate = request
         try:
             return predict(_read(path), PassContext(target), candidate)
@@ -161,7 +161,7 @@ def _read(path: str) -> ir.Module:
     return read_module(Path(path).read_bytes(), make_context())
 
 
-def predict(module: ir.Module, context: PassContext, candidate: Candidate) -> Prediction:
+def predict(module: ir.Module, context: PassContext, candidate: ShardingCandidate) -> Prediction:
     """What one device does in a module with the shardings of a candidate.
 
     Raises:

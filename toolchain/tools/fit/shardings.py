@@ -27,7 +27,7 @@ _LARGE = 0.01
 
 
 @dataclass(frozen=True)
-class Group:
+class ShardingGroup:
     """Arguments or results with one sharding: of one shape, with one path but for numbers.
 
     Attributes:
@@ -61,7 +61,7 @@ class Unit:
         is_updated: whether a result has the shape and the path of an argument.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[ShardingGroup, ...]
     is_updated: bool = False
 
     @property
@@ -104,7 +104,7 @@ State = Mapping[Unit, Spec]
 """The decisions of a candidate. Shardy's propagation decides on units without one."""
 
 
-def groups_of(module: ir.Module) -> list[Group]:
+def groups_of(module: ir.Module) -> list[ShardingGroup]:
     """The groups of the arguments, then those of the results, of @main."""
     main = main_of(module)
     assert main is not None
@@ -134,23 +134,40 @@ def _grouped(
     types: Sequence[ir.Type],
     attributes: Sequence[Mapping[str, ir.Attribute]],
     first: int,
-) -> list[Group]:
+) -> list[ShardingGroup]:
     shapes = [_shape(kind) for kind in types]
-    starred = [_NUMBER.sub("[*]", name) for name in names]
-    kinds = defaultdict(set)
-    for pattern, shape in zip(starred, shapes, strict=True):
-        kinds[pattern].add(shape)
-    found: dict[str, Group] = {}
-    for at, (name, pattern, shape) in enumerate(zip(names, starred, shapes, strict=True)):
+    keys = _patterns(names, shapes)
+    found: dict[str, ShardingGroup] = {}
+    for at, (key, shape) in enumerate(zip(keys, shapes, strict=True)):
         if shape is None:
             continue
-        key = pattern if len(kinds[pattern]) == 1 else name
         fixed = any(each in attributes[at] for each in ("sdy.sharding", "mhlo.sharding"))
-        old = found.get(key) or Group(key, shape, (), 0)
+        old = found.get(key) or ShardingGroup(key, shape, (), 0)
         size = old.bytes + int(bytes_of(types[at]))
         members = (*old.members, first + at)
         found[key] = replace(old, members=members, bytes=size, is_fixed=old.is_fixed or fixed)
     return list(found.values())
+
+
+def _patterns(names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> list[str]:
+    """The paths with `*` for as many numbers, from the first on, as keep the shapes apart."""
+    found = list(names)
+    left = set(range(len(names)))
+    for kept in range(max((len(_NUMBER.findall(name)) for name in names), default=0)):
+        kinds = defaultdict(set)
+        starred = {at: _starred(names[at], kept) for at in left}
+        for at, pattern in starred.items():
+            kinds[pattern].add(shapes[at])
+        for at, pattern in starred.items():
+            if len(kinds[pattern]) == 1:
+                found[at] = pattern
+                left.discard(at)
+    return found
+
+
+def _starred(name: str, kept: int) -> str:
+    """A path with `*` for all numbers but the last ones."""
+    return _NUMBER.sub("[*]", name, max(len(_NUMBER.findall(name)) - kept, 0) or -1)
 
 
 def _shape(kind: ir.Type) -> tuple[int, ...] | None:
@@ -160,7 +177,7 @@ def _shape(kind: ir.Type) -> tuple[int, ...] | None:
     return tuple(kind.shape)
 
 
-def units_of(groups: Sequence[Group]) -> list[Unit]:
+def units_of(groups: Sequence[ShardingGroup]) -> list[Unit]:
     """The units in which groups are decided, the largest first; none for small or fixed arrays."""
     left = list(groups)
     found = []
@@ -176,7 +193,7 @@ def units_of(groups: Sequence[Group]) -> list[Unit]:
     return sorted(large, key=lambda unit: -unit.bytes)
 
 
-def _is_tied(other: Group, group: Group) -> bool:
+def _is_tied(other: ShardingGroup, group: ShardingGroup) -> bool:
     """Whether an array is decided with another: a moment, or what a parameter becomes."""
     if group.is_result or other.shape != group.shape:
         return False
@@ -190,7 +207,7 @@ def rules_of_state(state: State, mesh: Mapping[str, int]) -> str:
     return rules_text(pairs, mesh)
 
 
-def rules_text(specs: Mapping[Group, Spec], mesh: Mapping[str, int]) -> str:
+def rules_text(specs: Mapping[ShardingGroup, Spec], mesh: Mapping[str, int]) -> str:
     """A file for the pass `annotate-sharding`."""
     lines = [f"mesh {format_mesh(mesh).replace(',', ' ')}"]
     arrays = [group for group in specs if group.shape]
@@ -199,7 +216,9 @@ def rules_text(specs: Mapping[Group, Spec], mesh: Mapping[str, int]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def specs_by_group(groups: Sequence[Group], specs: Sequence[Spec]) -> dict[Group, Spec]:
+def specs_by_group(
+    groups: Sequence[ShardingGroup], specs: Sequence[Spec]
+) -> dict[ShardingGroup, Spec]:
     """The sharding of each group that most of its members have, but of fixed ones."""
     return {
         group: Counter(specs[at] for at in group.members).most_common(1)[0][0]
@@ -208,12 +227,12 @@ def specs_by_group(groups: Sequence[Group], specs: Sequence[Spec]) -> dict[Group
     }
 
 
-def is_uniform(groups: Sequence[Group], specs: Sequence[Spec]) -> bool:
+def is_uniform(groups: Sequence[ShardingGroup], specs: Sequence[Spec]) -> bool:
     """Whether all members of each group have one sharding."""
     return all(len({specs[at] for at in group.members}) == 1 for group in groups)
 
 
-def summary(specs: Mapping[Group, Spec], most: int = 4) -> str:
+def summary(specs: Mapping[ShardingGroup, Spec], most: int = 4) -> str:
     """What is split over what, in a line: by the last keys of arguments, the largest first."""
     arguments = sorted((g for g in specs if not g.is_result and specs[g]), key=lambda g: -g.bytes)
     named: dict[Spec, dict[str, None]] = defaultdict(dict)
