@@ -73,7 +73,7 @@ def _found(
         return next(iter(groups.values()))
     raise JxcError(
         f"microbatch: {_described(groups, names)}: name the arguments that have the batch, as in "
-        "microbatch{steps=4,arguments='x,y'}"
+        "microbatch{steps=4 arguments=x,y} or jxc fit --batch x,y"
     )
 
 

@@ -27,7 +27,7 @@ _GROUPS = {
         "profile": "Run a program and report its measured time by line.",
         "doctor": "Find what makes a function slow, large or slow to compile.",
         "report": "Report memory, kernels and collectives on any target.",
-        "fit": "Find what to compute again, or how to split arrays, so that a program fits.",
+        "fit": "Find a plan, or shardings, with which a program fits.",
         "explore": "See a program at each stage, live in the browser.",
         "diff": "Compare two programs, by line of Python.",
         "tune": "Find the fastest pipeline for a function; list what O3 found.",

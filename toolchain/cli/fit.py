@@ -37,6 +37,9 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     "--exact", is_flag=True, help="Do not run the batch in parts, which sums in another order."
 )
 @click.option(
+    "--batch", default="", metavar="NAMES", help="The arguments that have the batch, such as x,y."
+)
+@click.option(
     "--measure",
     is_flag=True,
     help="Run the chosen version and the one without a plan here, and compare; target cpu only.",
@@ -59,6 +62,7 @@ def fit_command(
     source: str,
     seconds: float,
     exact: bool,
+    batch: str,
     max_memory: str | None,
     measure: bool,
     devices: int | None,
@@ -118,6 +122,7 @@ def fit_command(
                 assume=job.assume,
                 seconds=seconds,
                 exact=exact,
+                batch=batch,
                 run_with=(job.args, job.kwargs) if measure else None,
                 tell=tell,
             )

@@ -46,7 +46,7 @@ _FACTORS = (32, 16, 8, 4, 2)
 """The numbers by which all sizes are divided together, as one is often a product of others."""
 
 
-def check_plan(module: ir.Module, again: str, parts: int, target: str) -> str:
+def check_plan(module: ir.Module, again: str, parts: int, batch: str, target: str) -> str:
     """How a plan was shown to keep the results of a program.
 
     Values that are computed again in straight-line code are proved right by value numbering. Loops
@@ -57,42 +57,43 @@ def check_plan(module: ir.Module, again: str, parts: int, target: str) -> str:
         module: the program.
         again: the pipeline that computes values again, as text; may be empty.
         parts: of the batch.
+        batch: the arguments that have it, as for `microbatch`; found if empty.
         target: the hardware, as text.
 
     Raises:
         JxcError: results differ.
     """
-    split = rewritten(_in_parts(module, parts), target, module) if parts > 1 else module
+    numbers, size = batch_of(module, batch) if parts > 1 else ([], 0)
+    in_parts = in_parts_pass(parts, ",".join(map(str, numbers)))
+    split = rewritten(in_parts, target, module) if parts > 1 else module
     found = []
     if again and is_same_by_numbering(split, rewritten(again, target, split)):
         found.append("the same ops on the same values (exact), by value numbering")
         again = ""
     if again or parts > 1:
-        passes = ",".join(filter(None, [_in_parts(module, parts), again]))
-        small = _reduced(module, batch_of(module)[1] if parts > 1 else 0, parts)
-        compared = _compared(module, small, partial(rewritten, passes, target))
+        passes = partial(rewritten, ",".join(filter(None, [in_parts, again])), target)
+        compared = _compared(module, _reduced(module, size, parts), passes)
         found.insert(0, compared if again else f"split batch: {compared}")
     return "; ".join(found)
 
 
-def _in_parts(module: ir.Module, parts: int) -> str:
-    """The pass that splits the batch, with the numbers of the arguments that have it."""
-    if parts == 1:
-        return ""
-    numbers = ",".join(map(str, batch_of(module)[0]))
-    return f"microbatch{{steps={parts} arguments={numbers}}}"
+def in_parts_pass(parts: int, batch: str) -> str:
+    """The pass that splits a batch into parts, as text; empty for one part."""
+    named = f" arguments={batch}" if batch else ""
+    return f"microbatch{{steps={parts}{named}}}" if parts > 1 else ""
 
 
-def batch_of(module: ir.Module) -> tuple[list[int], int]:
+def batch_of(module: ir.Module, batch: str) -> tuple[list[int], int]:
     """The numbers of the arguments that have the batch, and its size.
 
     Raises:
-        JxcError: no argument is found that has it, or several may be meant.
+        UsageError: `batch` names no argument.
+        JxcError: no argument is named, and none is found, or several may be meant.
     """
     main = main_of(module)
     if main is None:
         raise JxcError("the module has no function @main, whose batch to split")
-    found = batch_arguments(main, "", 0)
+    found = batch_arguments(main, batch, 0)
     return found, shape_of(main.regions[0].blocks[0].arguments[found[0]])[0]
 
 

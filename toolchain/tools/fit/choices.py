@@ -16,7 +16,7 @@ from ...ir.module import main_of
 from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
 from ...rewrite import PassContext
-from .check import batch_of
+from .check import batch_of, in_parts_pass
 from .frontier import FitChoice, Frontier
 from .loops import loop_choices, unbeaten
 
@@ -34,8 +34,8 @@ class Choices:
         unsplit: why the batch was not split; empty if it was, or was not tried.
     """
 
-    def __init__(self, lowered: Lowered, target: Target) -> None:
-        self.lowered, self.target = lowered, target
+    def __init__(self, lowered: Lowered, target: Target, batch: str = "") -> None:
+        self.lowered, self.target, self.batch = lowered, target, batch
         self.unsplit = ""
         self._frontiers = {1: frontier_of(lowered.module, target)}
         self.all = self._frontiers[1].choices
@@ -66,8 +66,10 @@ class Choices:
 
     def _batch_size(self) -> int:
         try:
-            return batch_of(self.lowered.module)[1]
+            return batch_of(self.lowered.module, self.batch)[1]
         except JxcError as error:
+            if self.batch:
+                raise
             self.unsplit = str(error)
             return 0
 
@@ -94,17 +96,12 @@ class Choices:
 
     def in_parts(self, parts: int) -> Lowered:
         """The program whose batch is split into parts."""
-        return self.lowered.opt(pass_for(parts), target=self.target.name)
+        return self.lowered.opt(in_parts_pass(parts, self.batch), target=self.target.name)
 
 
 def _argument_bytes(module: ir.Module) -> int:
     main = main_of(module)
     return sum(map(size_of, main.regions[0].blocks[0].arguments)) if main else 0
-
-
-def pass_for(parts: int) -> str:
-    """The pass that splits a batch, as text; empty for one part."""
-    return f"microbatch{{steps={parts}}}" if parts > 1 else ""
 
 
 def frontier_of(module: ir.Module, target: Target, parts: int = 1) -> Frontier:

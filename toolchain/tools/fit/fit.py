@@ -30,6 +30,7 @@ def fit(
     pipeline: str = "O2",
     seconds: float = 300.0,
     exact: bool = False,
+    batch: str = "",
     measure: bool = False,
     progress: Callable[[str], None] | None = None,
     **kwargs: Any,
@@ -60,6 +61,8 @@ def fit(
             give the best plan found until then.
         exact: whether only measures are tried that keep each bit of the results: the batch does not
             run in parts, whose sums are added in another order.
+        batch: the arguments that have the batch in their first dimension, such as "x,y", if they
+            are not found.
         measure: run the chosen version and the one without a plan on this machine's CPU, which the
             target must be, and add their measured peak and time to the result.
         progress: called with a description of each step; by default, a terminal or a notebook
@@ -101,6 +104,7 @@ def fit(
             pipeline=pipeline,
             seconds=seconds,
             exact=exact,
+            batch=batch,
             run_with=(args, kwargs) if measure else None,
             tell=tell,
         )
@@ -117,6 +121,7 @@ def fit_lowered(
     assume: str | Sequence[str] = (),
     seconds: float = 300.0,
     exact: bool = False,
+    batch: str = "",
     run_with: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult | MeshFit:
@@ -127,7 +132,7 @@ def fit_lowered(
     given: dict[str, Any] = {"pipeline": pipeline, "assume": assume}
     given |= {"seconds": seconds, "tell": tell}
     if not searches_shardings(lowered, target, mesh, devices):
-        found = search(lowered, target, budget, exact=exact, **given)
+        found = search(lowered, target, budget, exact=exact, batch=batch, **given)
         if run_with is None:
             return found
         del given["seconds"]

@@ -17,8 +17,8 @@ from ...backend.targets import Target
 from ...compiled.program import Refused, compile_module
 from ...errors import JxcError
 from ...units import counted
-from .check import check_plan
-from .choices import Choices, pass_for
+from .check import check_plan, in_parts_pass
+from .choices import Choices
 from .donation import donation_of
 from .frontier import FitChoice, Frontier
 from .plan import BatchSplit, FitPlan, Measure
@@ -45,6 +45,7 @@ def search(
     assume: str | Sequence[str] = (),
     seconds: float = 300.0,
     exact: bool = False,
+    batch: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult:
     """Find the cheapest plan.
@@ -57,6 +58,7 @@ def search(
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one with a plan.
         exact: whether the batch may not be split, which sums in another order.
+        batch: the arguments that have the batch, as for `microbatch`; found if empty.
         tell: called with what is being done.
 
     Raises:
@@ -65,7 +67,7 @@ def search(
     """
     here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
     until = perf_counter() + seconds
-    finder = _Finder(here, target, budget, pipeline, assume, until, exact, tell)
+    finder = _Finder(here, target, budget, pipeline, assume, until, exact, batch, tell)
     try:
         return finder.with_advice(finder.run())
     except KeyboardInterrupt:
@@ -86,11 +88,12 @@ class _Finder:
         assume: str | Sequence[str],
         deadline: float,
         exact: bool,
+        batch: str,
         tell: Callable[[str], None],
     ) -> None:
         self.lowered, self.target, self.budget = lowered, target, budget
         self.pipeline, self.assume = pipeline, assume
-        self.deadline, self.exact, self.tell = deadline, exact, tell
+        self.deadline, self.exact, self.batch, self.tell = deadline, exact, batch, tell
         self.base: Trial | None = None
         self.trials: dict[int, Trial] = {}
         self.found: Choices | None = None
@@ -101,7 +104,7 @@ class _Finder:
         if self.base.needed <= self.budget:
             return self.result("")
         self.tell("choosing values to compute again")
-        self.found = Choices(self.lowered, self.target)
+        self.found = Choices(self.lowered, self.target, self.batch)
         if not self.exact:
             self.found.split(self.budget, self.tell)
         for index in chain(self._indices(), self._smaller()):
@@ -202,8 +205,9 @@ class _Finder:
         if trial is not None and self.base is not None:
             made_for["needed_bytes"] = trial.needed
             made_for["needed_without_plan_bytes"] = self.base.needed
+        in_parts = in_parts_pass(choice.parts, self.batch)
         again = "rematerialize" if choice.selectors else ""
-        pipeline = ",".join(filter(None, [pass_for(choice.parts), again, self.pipeline]))
+        pipeline = ",".join(filter(None, [in_parts, again, self.pipeline]))
         measures = _measures(self.found.frontier(choice), choice) if trial else _bare(choice)
         return FitPlan(pipeline, tuple(measures), made_for, self._split(choice))
 
@@ -260,7 +264,8 @@ class _Finder:
         self.tell("checking the plan")
         with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
             again = path if choice.selectors else ""
-            return check_plan(self.lowered.module, again, choice.parts, self.target.name)
+            module, parts = self.lowered.module, choice.parts
+            return check_plan(module, again, parts, self.batch, self.target.name)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
