@@ -222,3 +222,22 @@ def test_batch_that_is_mixed_is_not_split(tmp_path):
     assert found.plan is not None and found.plan.split is None
     said = " ".join(str(found).split())
     assert "the batch was not split: " in said and "network.py:7: microbatch cannot split" in said
+
+
+def test_arguments_that_have_the_batch_can_be_named(tmp_path):
+    path = tmp_path / "network.py"
+    path.write_text(MODEL)
+    model = _imported(path)
+    step, (params, x) = model["step"], model["arguments"]()
+    times = jax.ShapeDtypeStruct((7,), jnp.float32)
+
+    def timed(params, x, times):
+        value, gradients = step(params, x)
+        return value + times.sum(), gradients
+
+    found = jxc.fit(timed, params, x, times, max_memory="6MiB")
+    assert "several sizes" in found.unsplit
+    found = jxc.fit(timed, params, x, times, max_memory="6MiB", batch="x")
+    assert found.plan is not None and "arguments=x" in found.plan.pipeline
+    with pytest.raises(UsageError, match="no argument 'y'"):
+        jxc.fit(timed, params, x, times, max_memory="6MiB", batch="y")
