@@ -94,6 +94,17 @@ def test_numbers_of_layers_are_left_out_but_not_those_that_tell_shapes_apart():
     assert paths[2:] == [("result[*][0]", 3), ("result[*][1]", 3)]
 
 
+def test_numbers_in_names_of_blocks_are_left_out():
+    blocks = {
+        f"Block_{i}": {f"Dense_{j}": {"kernel": jnp.ones((4, 4))} for j in range(2)}
+        for i in range(3)
+    }
+    groups = groups_of(jxc.lower(lambda params: jax.tree.map(jnp.sin, params), blocks).module)
+    found = [(group.pattern, len(group.members)) for group in groups if not group.is_result]
+    names = [f"params['Block_*']['Dense_{j}']['kernel']" for j in range(2)]
+    assert found == [(name, 3) for name in names]
+
+
 def test_moves_change_one_axis_where_it_divides(model):
     unit = units_of(groups_of(lowered(model, rows=6).module))[-1]
     mesh = {"x": 2, "y": 4}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -12,8 +11,8 @@ from jax.tree_util import keystr
 
 from ...backend.lowered import Lowered
 from ...ir.shardings import Spec
+from .shardings import starred_path
 
-_NUMBER = re.compile(r"\[\d+\]")
 _MESH = """\
 mesh = jax.make_mesh({sizes}, {names}, axis_types=(AxisType.Auto,) * {count})
 """
@@ -28,11 +27,13 @@ import jax
 {mesh}
 
 def by_path(tree, specs):
-    """The sharding of each leaf by its path, in which * stands for numbers after the first key."""
+    """The sharding of each leaf by its path, in which * stands for a number."""
     def sharding(path, _):
-        name, first = jax.tree_util.keystr(path), jax.tree_util.keystr(path[:1])
-        starred = first + re.sub(r"\\[\\d+\\]", "[*]", name[len(first):])
-        return NamedSharding(mesh, specs.get(name, specs.get(starred, P())))
+        name = jax.tree_util.keystr(path)
+        for pattern, spec in specs.items():
+            if re.fullmatch(re.escape(pattern).replace(r"\\*", r"\\d+"), name):
+                return NamedSharding(mesh, spec)
+        return NamedSharding(mesh, P())
     return jax.tree_util.tree_map_with_path(sharding, tree)
 
 
@@ -92,7 +93,7 @@ def _paths(tree: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
 def _entries(leaves: Iterable[tuple[tuple[Any, ...], Spec]]) -> str:
     """The lines of a dict: the spec of each path that is split."""
     named = [(keystr(path), keystr(path[:1]), spec) for path, spec in leaves]
-    starred = [first + _NUMBER.sub("[*]", name[len(first) :]) for name, first, _ in named]
+    starred = [first + starred_path(name[len(first) :]) for name, first, _ in named]
     specs = defaultdict(set)
     for key, (_, _, spec) in zip(starred, named, strict=True):
         specs[key].add(spec)

@@ -21,7 +21,10 @@ from ...ir.shardings import (
     without_trailing,
 )
 
-_NUMBER = re.compile(r"\[\d+\]")
+_NUMBER = re.compile(r"(?<=\[)\d+(?=\])|(?<=_)\d+(?=['\].\[])(?=(?:[^\[.]*[\[.]){2})")
+"""An index, or the number of a container of containers: flax makes
+`['Block_0']['Dense_0']['kernel']`, where this is the number of the block."""
+
 _LARGE = 0.01
 """The share of all arguments' bytes from which an argument is decided by itself."""
 
@@ -155,7 +158,7 @@ def _patterns(names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) ->
     left = set(range(len(names)))
     for kept in range(max((len(_NUMBER.findall(name)) for name in names), default=0)):
         kinds = defaultdict(set)
-        starred = {at: _starred(names[at], kept) for at in left}
+        starred = {at: starred_path(names[at], kept) for at in left}
         for at, pattern in starred.items():
             kinds[pattern].add(shapes[at])
         for at, pattern in starred.items():
@@ -165,9 +168,9 @@ def _patterns(names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) ->
     return found
 
 
-def _starred(name: str, kept: int) -> str:
-    """A path with `*` for all numbers but the last ones."""
-    return _NUMBER.sub("[*]", name, max(len(_NUMBER.findall(name)) - kept, 0) or -1)
+def starred_path(name: str, kept: int = 0) -> str:
+    """A path with `*` for all numbers of layers, but for the last ones."""
+    return _NUMBER.sub("*", name, max(len(_NUMBER.findall(name)) - kept, 0) or -1)
 
 
 def _shape(kind: ir.Type) -> tuple[int, ...] | None:
@@ -211,9 +214,14 @@ def rules_text(specs: Mapping[ShardingGroup, Spec], mesh: Mapping[str, int]) -> 
     """A file for the pass `annotate-sharding`."""
     lines = [f"mesh {format_mesh(mesh).replace(',', ' ')}"]
     arrays = [group for group in specs if group.shape]
-    for group in sorted(arrays, key=lambda each: -len(path_prefixes(each.pattern))):
+    for group in sorted(arrays, key=_depth_and_stars):
         lines.append(f"{group.pattern} -> {format_spec(specs[group])}".rstrip())
     return "\n".join(lines) + "\n"
+
+
+def _depth_and_stars(group: ShardingGroup) -> tuple[int, int]:
+    """The order of rules, of which the first that matches counts."""
+    return -len(path_prefixes(group.pattern)), group.pattern.count("*")
 
 
 def specs_by_group(
@@ -237,13 +245,16 @@ def summary(specs: Mapping[ShardingGroup, Spec], most: int = 4) -> str:
     arguments = sorted((g for g in specs if not g.is_result and specs[g]), key=lambda g: -g.bytes)
     named: dict[Spec, dict[str, None]] = defaultdict(dict)
     for group in arguments:
-        named[specs[group]][_last_key(group.pattern)] = None
+        last = _last_keys(group.pattern, 1)
+        alike = [specs[each] for each in arguments if _last_keys(each.pattern, 1) == last]
+        is_clear = all(spec == specs[group] for spec in alike)
+        named[specs[group]][_last_keys(group.pattern, 1 if is_clear else 2)] = None
     parts = [f"{' '.join(names)}: {format_spec(spec)}" for spec, names in named.items()]
     more = "; ..." if len(parts) > most else ""
     return ("; ".join(parts[:most]) + more) or "all replicated"
 
 
-def _last_key(pattern: str) -> str:
-    """`w` of `params['layers'][*]['w']`."""
+def _last_keys(pattern: str, count: int) -> str:
+    """`w` of `params['layers'][*]['w']`, or `layers.w`."""
     named = [part for part in re.split(r"[\[\]'\".]+", pattern) if part not in ("", "*")]
-    return named[-1] if named else pattern
+    return ".".join(named[-count:]) or pattern
