@@ -9,9 +9,9 @@ from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError, did_you_mean
 from jxc.ir import argument_names
+from jxc.ir.module import donated_arguments
 from jxc.ir.values import shape_of
 
-_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 _KEYS = ((2,), (4,))
 
 
@@ -58,7 +58,7 @@ def _found(
     """The only group of arguments of the same size along `dim` that may be data."""
     function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     returned = set(function.results)
-    donated = _donated(main, len(values))
+    donated = donated_arguments(main)
     state = {
         _root(name)
         for at, (value, name) in enumerate(zip(values, names, strict=True))
@@ -83,13 +83,6 @@ def _may_be_data(value: ir.Value, returned: set[ir.Type], dim: int) -> bool:
     is_key = str(ir.RankedTensorType(value.type).element_type) == "ui32"
     shape = shape_of(value)
     return len(shape) > dim and not (is_key and shape in _KEYS)
-
-
-def _donated(main: ir.OpView, count: int) -> set[int]:
-    if "arg_attrs" not in main.attributes:
-        return set()
-    each = [ir.DictAttr(own) for own in ir.ArrayAttr(main.attributes["arg_attrs"])]
-    return {at for at in range(count) if any(name in each[at] for name in _DONATED)}
 
 
 def _described(groups: Mapping[int, Sequence[int]], names: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from ..errors import JxcError, UsageError
 from ..ir import clone_module, functions
 from ..ir.dtypes import numpy_dtype
 from ..ir.extra_results import EXTRA_RESULTS, extra_results
+from ..ir.module import DONATED
 from ..pipeline import Pipeline
 from ..pipeline.library import Library
 from . import _private
@@ -25,8 +26,6 @@ from . import _private
 Reader = Callable[[Any, ir.Module, Mapping[str, Any] | None], Any]
 """Compiles a module with added results: called with the `lowered.Lowered` of the program, the
 module, and XLA's options. Returns an `Executable`."""
-
-_DONATION = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 def reader_of(module: ir.Module, ran: Iterable[Pipeline]) -> Reader:
@@ -84,7 +83,7 @@ def _without_donation(module: ir.Module) -> ir.Module:
         with copy.context:
             kept = [
                 ir.DictAttr.get(
-                    {a.name: a.attr for a in ir.DictAttr(each) if a.name not in _DONATION}
+                    {a.name: a.attr for a in ir.DictAttr(each) if a.name not in DONATED}
                 )
                 for each in ir.ArrayAttr(main.attributes["arg_attrs"])
             ]

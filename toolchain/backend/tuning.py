@@ -29,7 +29,7 @@ from jaxlib.mlir import ir
 
 from ..errors import UsageError
 from ..ir import clone_module, functions, has_side_effect, walk
-from ..ir.module import module_name
+from ..ir.module import donated_arguments, module_name
 from ..pipeline import PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext
 from ..source import first_time, warn_user
@@ -200,7 +200,7 @@ class FirstCall:
     donated: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.donated = donated_arguments(self.module)
+        self.donated = donated_arguments(functions(self.module)["main"])
 
     @property
     def name(self) -> str:
@@ -285,18 +285,6 @@ def tune_at_first_call(
     _install()
     with _pending_lock:
         _pending[id(call.base)] = (call.base, choose)
-
-
-def donated_arguments(module: ir.Module) -> frozenset[int]:
-    """The positions of @main's arguments whose buffers the program may overwrite."""
-    main = functions(module)["main"]
-    if "arg_attrs" not in main.attributes:
-        return frozenset()
-    return frozenset(
-        index
-        for index, each in enumerate(main.attributes["arg_attrs"])
-        if "tf.aliasing_output" in each or "jax.buffer_donor" in each
-    )
 
 
 def is_one_of_a_job() -> bool:

@@ -127,6 +127,18 @@ def argument_names(function: ir.OpView) -> list[str]:
     ]
 
 
+DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+"""The attributes of an argument whose buffer the program may overwrite."""
+
+
+def donated_arguments(function: ir.OpView) -> frozenset[int]:
+    """The positions of the arguments of a function whose buffers the program may overwrite."""
+    if "arg_attrs" not in function.attributes:
+        return frozenset()
+    each = enumerate(function.attributes["arg_attrs"])
+    return frozenset(index for index, own in each if any(name in own for name in DONATED))
+
+
 def op_names(module: ir.Module) -> frozenset[str]:
     """The names of the ops that the module holds, such as "stablehlo.add"."""
     return names_and_nesting(module.operation)[0]

@@ -12,12 +12,11 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
-from ...backend.tuning import donated_arguments
 from ...check.modules import main_type
 from ...compiled.program import Refused, compile_module
 from ...cost.flops import bytes_of
 from ...ir import argument_names, clone_module
-from ...ir.module import main_of
+from ...ir.module import donated_arguments, main_of
 from ...units import show_bytes
 
 _SMALL = 0.01
@@ -87,7 +86,7 @@ def _donable(module: ir.Module) -> dict[str, list[int]]:
         return {}
     types = main_type(module)
     free = Counter(types.results)
-    donated = donated_arguments(module)
+    donated = donated_arguments(main)
     free.subtract(types.inputs[number] for number in donated)
     parameters: dict[str, list[int]] = {}
     for number, name in enumerate(argument_names(main)):

@@ -30,7 +30,7 @@ from ...cost.liveness import Timeline
 from ...cost.network import Fabric, Groups
 from ...errors import JxcError
 from ...ir import clone_module, functions, make_context, read_module, walk
-from ...ir.module import main_of
+from ...ir.module import donated_arguments, main_of
 from ...ir.propagation import (
     argument_shardings,
     propagation_passes,
@@ -182,7 +182,8 @@ def predict(module: ir.Module, context: PassContext, candidate: ShardingCandidat
         _make_local(local)
         timeline = Timeline(main.regions[0].blocks[0], context.device, context.rates)
         arguments = main.regions[0].blocks[0].arguments
-        held = sum(map(_size, arguments)) - sum(map(_size, _donated(main)))
+        donated = donated_arguments(main)
+        held = sum(_size(value) for at, value in enumerate(arguments) if at not in donated)
         sent = _network_seconds(main, parse_mesh(candidate.mesh), candidate.fabric, context)
         computed = sum(step.seconds for step in timeline.steps)
         return Prediction(computed, sent, held + timeline.peak, specs)
@@ -240,15 +241,6 @@ def _shardings(op: ir.OpView) -> Iterator[sdy.TensorShardingAttr | None]:
 
 def _size(value: ir.Value) -> int:
     return int(bytes_of(value.type)) if isinstance(value.type, ir.RankedTensorType) else 0
-
-
-def _donated(main: ir.OpView) -> list[ir.Value]:
-    if "arg_attrs" not in main.attributes:
-        return []
-    attributes = map(ir.DictAttr, ir.ArrayAttr(main.attributes["arg_attrs"]))
-    pairs = zip(main.regions[0].blocks[0].arguments, attributes, strict=True)
-    names = ("tf.aliasing_output", "jax.buffer_donor")
-    return [value for value, own in pairs if any(name in own for name in names)]
 
 
 def _network_seconds(

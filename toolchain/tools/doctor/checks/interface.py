@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....ir import functions
+from ....ir.module import donated_arguments
 from ....units import show_bytes, show_seconds
 from ..finding import Finding, FindingCost, check, compiled_check
 from ..jaxpr import def_use_of, is_variable, open_inner_jaxprs, open_jaxpr, origin_of
@@ -22,7 +23,6 @@ _UPDATES = ("dynamic_update_slice", "scatter", "scatter-add", "scatter-mul", "sc
 _MAX_EQUATIONS = 200  # that a search goes back
 _MIN_OUTPUT_BYTES = 1 << 16  # of an output that carries no information, or of a donated argument
 _MIN_MEMORY_SHARE = 0.05  # of the program's peak memory
-_ALIASED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 @check
@@ -75,9 +75,7 @@ def _why_unused(program: ExaminedProgram, number: int) -> str:
     parameters = [each for each, array in program.parameters.items() if array == number]
     if not parameters:
         return "the program does not use it"
-    attributes = functions(program.module)["main"].attributes
-    own = attributes["arg_attrs"][parameters[0]] if "arg_attrs" in attributes else {}
-    if not any(name in own for name in _ALIASED):
+    if parameters[0] not in donated_arguments(functions(program.module)["main"]):
         return "no other result has its shape and type"
     compiled = program.compiled_or_none
     if compiled is None or parameters[0] in compiled.module.aliases.values():
