@@ -42,7 +42,7 @@ def step(tmp_path):
 @pytest.fixture
 def plan(step, tmp_path):
     """A plan that was made for one device."""
-    found = jxc.fit(step[0], *step[1], max_memory="12MiB")
+    found = jxc.fit(step[0], *step[1], max_memory="12MiB", exact=True)
     found.save(tmp_path / "plan.toml")
     return tmp_path / "plan.toml"
 

@@ -30,7 +30,7 @@ def needed(fn, plan, **more):
 
 
 def test_donating_frees_what_the_advice_says(tmp_path):
-    found = jxc.fit(step, *arguments(), max_memory="12MiB")
+    found = jxc.fit(step, *arguments(), max_memory="12MiB", exact=True)
     found.save(tmp_path / "plan.toml")
     advice = found.donation
     assert (advice.names, advice.argnums, advice.argnames) == (("params",), (0,), ())
