@@ -97,7 +97,7 @@ with jxc.use("O0"):
     plain = jax.jit(network.step).lower(*args).compile()
 planned = jxc.jit(network.step, pipeline=f"{sys.argv[3]}/plan.toml", strict=True)
 compiled = planned.lower(*args).compile()
-assert temporaries(compiled) < 0.7 * temporaries(plain)
+assert temporaries(compiled) < 0.8 * temporaries(plain)
 for one, other in zip(values(compiled(*args)), values(plain(*args)), strict=True):
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-9)  # sums over the network
 print("loss", float(compiled(*args)[0]))
@@ -120,7 +120,7 @@ def test_plan_in_the_environment_of_both_processes(plan):
     plain, _ = run_two(STEP + FROM_ENVIRONMENT, folder, JXC_PIPELINE="")
     assert planned[0] == planned[1] and plain[0] == plain[1]
     (less, one), (more, other) = planned[0].split(), plain[0].split()
-    assert int(less) < 0.7 * int(more) and one == other
+    assert int(less) < 0.8 * int(more) and one == other
     assert not any("do not agree" in each for each in errors)
 
 
