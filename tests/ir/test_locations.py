@@ -94,6 +94,7 @@ PATHS = {
     "jit(f)/vmap(jvp(a/b))/sin": "a/b",
     "jit(f)/jvp(Net)/Block_0/add;jit(f)": "Net/Block_0",
     "jit(f)/jvp()/while/body/closed_call/dot_general": "",
+    "jit(f)/jvp()/while/body/eval_jaxpr/dot_general": "",  # jax 0.12
     "jit(f)/cond/branch_1_fun/custom_jvp_call/sin": "",
     "jit(f)/jit(relu)/max": "",
     "reduce_sum": "",

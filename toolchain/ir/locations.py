@@ -92,8 +92,8 @@ def name_file(module: ir.Module, name: str) -> None:
 _TRANSFORMED = re.compile(r"(\w+)\((.*)\)$")
 _FUNCTIONS = frozenset({"jit", "pjit", "pmap", "xla_call"})
 _STRUCTURE = re.compile(
-    r"(while|body|cond|(body|cond)_(jaxpr|fun)|branch_\d+_fun|scan|closed_call|core_call|checkpoint"
-    r"|remat\d?|rematted_computation|shard_map|custom_(jvp|vjp|vmap)_call(_jaxpr)?)$"
+    r"(while|body|cond|(body|cond)_(jaxpr|fun)|branch_\d+_fun|scan|closed_call|core_call|eval_jaxpr"
+    r"|checkpoint|remat\d?|rematted_computation|shard_map|custom_(jvp|vjp|vmap)_call(_jaxpr)?)$"
 )
 _SCOPES_SHOWN = 2  # the innermost; the outer ones are the same for a whole network
 _DERIVED = re.compile(r"(\w+ of )?(.*)$", re.DOTALL)

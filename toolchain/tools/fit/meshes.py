@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isclose, prod
 from pathlib import Path
@@ -200,15 +200,25 @@ class _MeshSearch:
             least = min(map(self.explorer.needed, left))
             is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
             return None if is_hopeless else left[0]
-        simple = min(self.explorer.starts, key=self.explorer.score)
-        if len(self.tried) == 1 and not _alike(simple, self.tried[0]):
-            return _simplified(simple)  # in case that the predictions mislead the search
+        for simple in map(_simplified, self._simple()):
+            if not any(_alike(simple, other) for other in self.tried):
+                return simple
         best = min(trial.seconds for trial in fitting)
         promising = [each for each in left if self.explorer.score(each) < _CLOSE * best]
         if not promising or len(self.tried) >= _USUAL_COMPILATIONS:
             return None
         # Every second one is small: its parameters are split, and computation hides the gathers.
         return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
+
+    def _simple(self) -> Iterator[Sharded]:
+        """What is compiled in any case, since predictions may mislead the search.
+
+        That is the best start, and the best one that splits the inputs alone.
+        """
+        starts = sorted(self.explorer.starts, key=self.explorer.score)
+        fitting = [each for each in starts if self.explorer.needed(each) <= self.budget]
+        of_inputs = [s for s in fitting if s.state and not any(u.is_updated for u in s.state)]
+        yield from (*starts[:1], *of_inputs[:1])
 
     def _compile(self, sharded: Sharded) -> None:
         self.tried.append(sharded)

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 
 
 def layer(x, w):
-    return jnp.tanh(x @ w), None
+    return jnp.sin(x @ w), None
 
 
 def step(params, x):
