@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.elementwise import is_elementwise
-from jxc.ir.module import has_regions, is_pure, ops_of, terminator, walk
+from jxc.ir.module import captured_values, has_regions, is_pure, ops_of, terminator, walk
 from jxc.ir.values import shape_of, users
 
 from .linear import plan_linear
@@ -302,20 +302,7 @@ def _check_join(state: State, end: State, value: ir.Value) -> None:
 def reads_of(op: ir.OpView) -> list[ir.Value]:
     """The operands of an op, and the values from outside that its regions read."""
     found = list(op.operands)
-    if not has_regions(op):
-        return found
-    inside: set[ir.Value] = set()
-    for each in walk(op):
-        inside.update(each.results)
-        for region in each.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-    for region in op.regions:
-        for block in region.blocks:
-            inside.update(block.arguments)
-    inside.update(op.results)
-    reads = dict.fromkeys(v for each in walk(op) for v in each.operands if v not in inside)
-    return [*found, *(v for v in reads if v not in found)]
+    return [*found, *(v for v in dict.fromkeys(captured_values(op)) if v not in found)]
 
 
 def _is_impure(op: ir.OpView) -> bool:

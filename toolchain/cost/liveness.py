@@ -198,7 +198,7 @@ def peak_block(block: ir.Block, device: Device, rates: Rates) -> PeakBlock:
         found = PeakBlock(
             body,
             Timeline(body, device, rates),
-            runs_of(body),
+            run_count(body),
             found.outside + live[number] - step.inner_bytes,
             max(found.elsewhere, found.outside + max(others, default=0)),
             found.seconds - found.runs * step.seconds,
@@ -214,7 +214,7 @@ def _loop_at_peak(timeline: Timeline) -> KernelStep | None:
     return step if _is_loop(step) and 2 * step.inner_bytes > timeline.peak else None
 
 
-def runs_of(block: ir.Block) -> int:
+def run_count(block: ir.Block) -> int:
     """How often a block runs, by the trip counts of the loops around it; 1 for unknown ones."""
     op, trips = block.owner.opview, list[int]()
     while op is not None and op.operation.name != "func.func":

@@ -139,8 +139,7 @@ def _seconds_here(module: ir.Module) -> float:
         inline_calls(copy.operation)
         main = main_of(copy)
         assert main is not None
-        timeline = Timeline(main.regions[0].blocks[0], context.device, context.rates)
-        return sum(step.seconds for step in timeline.steps)
+        return Timeline(main.regions[0].blocks[0], context.device, context.rates).seconds
 
 
 def _bytes(module: ir.Module) -> int:

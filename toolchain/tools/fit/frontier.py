@@ -55,6 +55,11 @@ class FitChoice:
     loops: LoopChoice = field(default_factory=LoopChoice)
     parts: int = 1
 
+    @property
+    def straight(self) -> tuple[Selector, ...]:
+        """The selectors of straight-line code."""
+        return self.selectors[: len(self.selectors) - len(self.loops.selectors)]
+
 
 class Frontier:
     """The choices for one program, from the most memory to the least.
@@ -102,13 +107,12 @@ class Frontier:
 
     def without_useless(self, choice: FitChoice) -> FitChoice:
         """The choice without the selectors that the peak does not need."""
-        loops = choice.loops.selectors
-        kept = choice.selectors[: len(choice.selectors) - len(loops)]
+        kept = choice.straight
         for each in kept:
             fewer = self._simulated(tuple(other for other in kept if other != each))
             if fewer.peak <= self._simulated(kept).peak:
                 kept = fewer.selectors
-        return replace(choice, selectors=(*kept, *loops))
+        return replace(choice, selectors=(*kept, *choice.loops.selectors))
 
     def _all(self) -> list[FitChoice]:
         found = [self._simulated(())]

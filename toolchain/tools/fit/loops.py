@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from jaxlib.mlir import ir
 
 from ...cost.device import Device
-from ...cost.liveness import runs_of
+from ...cost.liveness import run_count
 from ...cost.prices import price_of_ops
 from ...cost.rates import Rates
 from ...ir.labels import Label, label_of
@@ -141,7 +141,7 @@ class _Chooser:
 
     def _runs(self, number: int) -> int:
         """How often a pair of loops runs."""
-        return runs_of(self.pairs[number].forward.op.operation.block)
+        return run_count(self.pairs[number].forward.op.operation.block)
 
     def segmented(self) -> Iterable[LoopChoice]:
         """All long loops in segments, and these in segments again."""

@@ -44,7 +44,6 @@ class CutNetwork:
         self.values = [value for step in self.steps for value in step.results]
         self._value = {value: i for i, value in enumerate(self.values)}
         self.late = [value for value in self.values if self._is_read_late(value)]
-        self._made = {value: i for i, step in enumerate(self.steps) for value in step.results}
         made = [step.results for step in self.steps]
         self._fixed = [i for i, v in enumerate(made) if any(r not in repeatable for r in v)]
         self._prices = np.array([step.seconds for step in self.steps], float)
@@ -53,9 +52,12 @@ class CutNetwork:
 
     def _edges(self) -> list[tuple[int, int]]:
         """First from the source to each step, then from a step to each of its results."""
+        made = self.timeline.made
         step, value = _FIRST, _FIRST + len(self.steps)
         found = [(_SOURCE, step + i) for i in range(len(self.steps))]
-        found += [(step + self._made[each], value + i) for i, each in enumerate(self.values)]
+        found += [
+            (step + made[each], value + i) for i, each in enumerate(self.values)
+        ]
         for i, each in enumerate(self.steps):
             reads = [self._value[v] for v in each.reads if v in self._value]
             found += [(value + read, step + i) for read in reads]
@@ -87,7 +89,7 @@ class CutNetwork:
         """
         unit = _SUM / max(self.kept_bytes + rate * self.seconds, 1.0)
         prices, sizes, first = self._prices, self._sizes, len(self.steps)
-        fixed = {self._made[value] for value in kept if value in self._made}
+        fixed = {self.timeline.made[value] for value in kept if value in self._value}
         of_steps = np.minimum(np.rint(prices * (rate * unit)), _MOST)
         of_steps[[*fixed, *self._fixed]] = _MOST
         capacity = np.full(len(self._starts), _MOST, np.int32)

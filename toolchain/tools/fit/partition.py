@@ -185,8 +185,7 @@ def predict(module: ir.Module, context: PassContext, candidate: ShardingCandidat
         donated = donated_arguments(main)
         held = sum(_size(value) for at, value in enumerate(arguments) if at not in donated)
         sent = _network_seconds(main, parse_mesh(candidate.mesh), candidate.fabric, context)
-        computed = sum(step.seconds for step in timeline.steps)
-        return Prediction(computed, sent, held + timeline.peak, specs)
+        return Prediction(timeline.seconds, sent, held + timeline.peak, specs)
 
 
 def run_native(module: ir.Module, passes: str) -> None:

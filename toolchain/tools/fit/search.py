@@ -292,9 +292,8 @@ def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
     whole = simulate(frontier.timeline, frontier.members(choice.selectors))
     found = []
     loops, runs = choice.loops.selectors, frontier.peak.runs
-    straight = choice.selectors[: -len(loops) or None]
-    for each in straight:
-        others = [other for other in straight if other != each]
+    for each in choice.straight:
+        others = [other for other in choice.straight if other != each]
         without = simulate(frontier.timeline, frontier.members(others))
         values = len(frontier.members([each]))
         freed, added = without.peak - whole.peak, runs * (whole.seconds - without.seconds)
