@@ -55,9 +55,7 @@ class CutNetwork:
         made = self.timeline.made
         step, value = _FIRST, _FIRST + len(self.steps)
         found = [(_SOURCE, step + i) for i in range(len(self.steps))]
-        found += [
-            (step + made[each], value + i) for i, each in enumerate(self.values)
-        ]
+        found += [(step + made[each], value + i) for i, each in enumerate(self.values)]
         for i, each in enumerate(self.steps):
             reads = [self._value[v] for v in each.reads if v in self._value]
             found += [(value + read, step + i) for read in reads]
