@@ -15,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.elementwise import is_elementwise
 from jxc.ir.module import captured_values, has_regions, is_pure, ops_of, terminator, walk
-from jxc.ir.values import shape_of, users
+from jxc.ir.values import element_type, is_float, shape_of, users
 
 from .linear import plan_linear
 from .split import plan_split
@@ -33,6 +33,7 @@ from .states import (
 )
 
 _IDENTITIES = ("stablehlo.optimization_barrier", "sdy.sharding_constraint")
+_SUMS = ("stablehlo.add", "stablehlo.subtract")
 _LATE = "it needs a value that combines all examples of the batch"
 _CHEAP = frozenset(
     f"stablehlo.{name}"
@@ -67,6 +68,7 @@ class Analysis:
         self.plans: dict[ir.Value, OpPlan] = {}
         self._batch = batch
         self._hoisted: set[ir.Value] = set()
+        self._shaped: set[ir.Value] = set()
         sizes = [math.prod(shape_of(self.block.arguments[at])) for at in batch]
         self._most = max(sizes, default=0)
         while True:
@@ -108,17 +110,45 @@ class Analysis:
                 self.states[value] = Plain.BEFORE
 
     def _visit_unsplit(self, op: ir.OpView, states: Sequence[State]) -> None:
-        """Of partial values, only sums are computed in the loop: one accumulator for both terms."""
+        """Of partial values, only sums are computed in the loop: one accumulator for both terms.
+
+        So are the ops that give the terms another shape before they are added.
+        """
         results = list(op.results)
-        is_sum = op.operation.name in ("stablehlo.add", "stablehlo.subtract")
-        is_sum = is_sum and states == [Partial("add")] * 2
-        if is_sum and all(len(users(value)) == 1 for value in op.operands):
+        if op.operation.name in _SUMS and self._are_summands(op.operands):
+            self._plan(op, OpPlan((Partial("add"),) * 2, (Partial("add"),)))
+            return
+        if results and results[0] in self._shaped and states == [Partial("add")]:
             self._plan(op, OpPlan(tuple(states), (Partial("add"),)))
             return
         if all(map(is_whole, states)) and not _is_impure(op):
             self._plan(op, OpPlan((SAME,) * len(op.operands), (SAME,) * len(results)))
             return
         self._after(op)
+
+    def _are_summands(self, terms: Sequence[ir.Value]) -> bool:
+        """Whether values have summands of the batch, at least before they get another shape."""
+        chains = [self._shaping(term) for term in terms]
+        if any(chain is None for chain in chains):
+            return False
+        shaped = set().union(*filter(None, chains)) - self._shaped
+        if shaped:
+            self._shaped |= shaped
+            raise _Again
+        return True
+
+    def _shaping(self, value: ir.Value) -> set[ir.Value] | None:
+        """The values between a summand that nothing else reads and `value`; None without one."""
+        found: set[ir.Value] = set()
+        while len(users(value)) == 1:
+            if self.of(value) == Partial("add"):
+                return found
+            op = value.owner
+            if isinstance(op, ir.Block) or not _gives_shape(op):
+                return None
+            found.add(value)
+            value = op.operands[0]
+        return None
 
     def _visit_split(
         self, op: ir.OpView, reads: Sequence[ir.Value], states: Sequence[State]
@@ -297,6 +327,14 @@ def _check_join(state: State, end: State, value: ir.Value) -> None:
     raise CannotSplit(
         "the batch is in another dimension in the next iteration, or in another branch"
     )
+
+
+def _gives_shape(op: ir.OpView) -> bool:
+    """Whether an op only moves the elements of its operand, or makes floats wider."""
+    if isinstance(op, hlo.ConvertOp):
+        widths = [ir.FloatType(element_type(v)).width for v in (op.operand, op.result) if is_float(v)]
+        return len(widths) == 2 and widths[0] <= widths[1]
+    return isinstance(op, hlo.TransposeOp | hlo.ReshapeOp)
 
 
 def reads_of(op: ir.OpView) -> list[ir.Value]:

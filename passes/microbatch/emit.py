@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.module import ops_of, terminator, walk
-from jxc.ir.values import element_type, shape_of, splat_attr
+from jxc.ir.values import element_type, shape_of, splat_attr, users
 
 from .analysis import Analysis, reads_of
 from .push import plan_part
@@ -62,9 +62,14 @@ class Emitter:
         found = self._known.get((value, form))
         if found is not None:
             return found
-        if not isinstance(form, Parted):
-            return self._known.get((value, SAME), value)
-        built = self._part(value, form.dim)
+        if isinstance(form, Parted):
+            built = self._part(value, form.dim)
+        elif (value, SAME) in self._known:
+            return self._known[value, SAME]
+        elif self.outer is None and _is_view(value):
+            built, form = self._view(value), SAME
+        else:
+            return value
         self._known[value, form] = built
         return built
 
@@ -77,6 +82,12 @@ class Emitter:
                     self.emit(op, plan)
                 elif self.outer is not None:
                     self._copy(op)
+
+    def _view(self, value: ir.Value) -> ir.Value:
+        """The same op in the loop, before which its result would be an array of its own."""
+        copy = value.owner.operation.clone()
+        copy.operands[0] = self.get(value.owner.operands[0], SAME)
+        return copy.results[0]
 
     # Parts of whole values
 
@@ -254,6 +265,16 @@ class Emitter:
             ends = zip(terminator(source).operands, returned, strict=True)
             hlo.return_([inner.get(value, state) for value, state in ends])
         self._inside = before
+
+
+def _is_view(value: ir.Value) -> bool:
+    """Whether XLA computes a value where it is read, without an array for it."""
+    match value.owner:
+        case hlo.BroadcastInDimOp() | hlo.ReshapeOp():
+            return True
+        case hlo.TransposeOp():
+            return all(isinstance(user, hlo.DotGeneralOp) for user in users(value))
+    return False
 
 
 def _sizes(op: ir.OpView, dim: int, operand: ir.Value) -> ir.Attribute:

@@ -32,6 +32,9 @@ _CLOSE, _FAR = 0.005, 0.05
 """Shares of the time of a run: one that is not worth another compilation, and one that is worth it
 even for a choice that is not expected to fit."""
 
+_MOST_ALONE = 2
+"""The versions of parts of the batch alone that are compiled if no other version fits."""
+
 _SHOWN = 6
 """The buffers that are shown of a program that does not fit."""
 
@@ -123,10 +126,17 @@ class _Finder:
         return replace(found, donation=donation_of(made, self.target, trial.needed))
 
     def _smaller(self) -> Iterator[int]:
-        """Choices of less memory than the first that fits, which the compiler may make faster."""
+        """Choices of less memory than the first that fits, which the compiler may make faster.
+
+        If none fits, those that only split the batch: values again may need more than expected.
+        """
         fitting = [i for i, trial in self.trials.items() if trial.needed <= self.budget]
         last = len(self.choices) - 1
-        if fitting:
+        if not fitting:
+            first = {choice.parts: i for i, choice in reversed([*enumerate(self.choices)])}
+            alone = [first[parts] for parts in sorted(first, reverse=True) if parts > 1]
+            yield from [i for i in alone if i not in self.trials][:_MOST_ALONE]
+        else:
             best = min(fitting)
             more = {(best + last) // 2, last}
             yield from (i for i in sorted(more) if i > best and i not in self.trials)
