@@ -332,7 +332,9 @@ def _check_join(state: State, end: State, value: ir.Value) -> None:
 def _gives_shape(op: ir.OpView) -> bool:
     """Whether an op only moves the elements of its operand, or makes floats wider."""
     if isinstance(op, hlo.ConvertOp):
-        widths = [ir.FloatType(element_type(v)).width for v in (op.operand, op.result) if is_float(v)]
+        widths = [
+            ir.FloatType(element_type(v)).width for v in (op.operand, op.result) if is_float(v)
+        ]
         return len(widths) == 2 and widths[0] <= widths[1]
     return isinstance(op, hlo.TransposeOp | hlo.ReshapeOp)
 
