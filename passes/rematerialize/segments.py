@@ -39,7 +39,7 @@ from .pairs import LoopPair
 from .sources import Need, Sources
 
 _MOST_TRIPS = 2**30  # the counters of the loops are of 32 bits
-_NEAR = 5  # a fifth more or fewer segments take about as many bytes
+_LITTLE_MORE = 1.25  # times the fewest bytes
 _Number: TypeAlias = int | ir.Value
 
 
@@ -75,13 +75,19 @@ def bytes_in_segments(pair: LoopPair, segments: int, *, levels: int = 1) -> tupl
 
 
 def segments_of_least_bytes(pair: LoopPair, *, levels: int = 1) -> int:
-    """The number of segments with the fewest bytes, or a near one that divides the trip count."""
+    """The number of segments with the fewest bytes.
+
+    If segments of equal lengths take little more, it is their number: the trip counts of all loops
+    are then known to XLA, and to what estimates the time.
+    """
     plan, trips = SegmentPlan(pair, 2, levels), pair.forward.trips
     ratio = plan.bytes_before / max(plan.state_bytes, 1)
     best = max(2, min(round(ratio ** (1 / (levels + 1))), trips // 2))
-    near = range(max(2, best - best // _NEAR), min(trips // 2, best + best // _NEAR) + 1)
-    even = [each for each in near if trips % each**levels == 0]
-    return min(even, key=lambda each: abs(each - best), default=best)
+    least = SegmentPlan(pair, best, levels).bytes_after
+    counts = [each for each in range(2, trips // 2 + 1) if trips % each**levels == 0]
+    sizes = {each: SegmentPlan(pair, each, levels).bytes_after for each in counts}
+    found = min(counts, key=sizes.__getitem__, default=best)
+    return found if sizes.get(found, least) <= _LITTLE_MORE * least else best
 
 
 def ops_in_segments(pair: LoopPair) -> list[ir.OpView]:

@@ -42,6 +42,7 @@ class Trial:
         name: for the table.
         needed: bytes of one device, by the compiler; 0 if it refused the program without a number.
         seconds: of a run, estimated from the compiler's numbers; None for a refused program.
+        assumed: whether a loop of unknown trip count is taken to run once in this time.
         choice: what is computed again; None for the program without a plan.
         largest: descriptions of the largest buffers at the peak.
         compile_seconds: of the target's compiler.
@@ -55,6 +56,7 @@ class Trial:
     largest: tuple[str, ...] = field(default=(), repr=False)
     compile_seconds: float = 0.0
     measured: MeasuredRun | None = None
+    assumed: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""

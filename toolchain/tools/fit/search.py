@@ -184,19 +184,31 @@ class _Finder:
         return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))
 
     def _try(self, index: int) -> None:
-        assert self.found is not None
+        assert self.base is not None and self.found is not None
         choice = self.choices[index]
         choice = self.found.frontier(choice).without_useless(choice)
         name = self._name(choice)
         self.tell(f"compiling with {name}")
-        self.trials[index] = replace(self._compiled(name, self._rewritten(choice)), choice=choice)
+        trial = self._compiled(name, self._rewritten(choice))
+        if trial.assumed and not self.base.assumed:
+            trial = replace(trial, seconds=self._modelled(choice))
+        self.trials[index] = replace(trial, choice=choice)
+
+    def _modelled(self, choice: FitChoice) -> float:
+        """The time of a choice whose loops have trip counts that the compiler does not know."""
+        assert self.base is not None and self.found is not None
+        base = self.base.seconds
+        if base is None:
+            base = self.found.frontier(self.choices[0]).peak.seconds
+        return base + choice.seconds
 
     def _name(self, choice: FitChoice) -> str:
         assert self.found is not None
         members = self.found.frontier(choice).members(choice.selectors)
         values = counted(len(members) + choice.loops.values, "value")
         parts = [f"{choice.parts} parts"] if choice.parts > 1 else []
-        return ", ".join([*parts, *([f"{values} again"] if choice.selectors else [])])
+        parts += [f"{values} again"] if choice.selectors else []
+        return ", ".join(parts + ["in segments"] * any(s.segments for s in choice.selectors))
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
         with _saved(self._plan(choice)) as path:
@@ -241,6 +253,7 @@ class _Finder:
             found.step.seconds + found.mapping_seconds,
             largest=tuple(map(str, found.memory.buffers[:_SHOWN])),
             compile_seconds=found.build.seconds,
+            assumed=found.totals.assumed,
         )
 
     def result(self, stopped: str) -> FitResult:
