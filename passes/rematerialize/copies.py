@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -27,6 +27,13 @@ def copy_with(op: ir.OpView, given: Mapping[ir.Value, ir.Value]) -> ir.OpView:
             if (other := given.get(operand)) is not None and other != operand:
                 each.operands[number] = other
     return copy
+
+
+def copy_ops(ops: Sequence[ir.OpView], known: dict[ir.Value, ir.Value]) -> None:
+    """Copy ops with other operands, and add their results to `known`."""
+    for op in ops:
+        given = {value: known[value] for value in used_by(op) if value in known}
+        known |= zip(op.results, copy_with(op, given).results, strict=True)
 
 
 def affine(value: ir.Value, first: int, step: int) -> ir.Value:

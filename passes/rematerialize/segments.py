@@ -34,7 +34,8 @@ from jxc.ir.values import is_used, shape_of
 
 from .._shared.elementwise import with_shape
 from .carried import add_stacks, drop_unused
-from .copies import affine, copy_with, read_row, used_by, write_row
+from .copies import affine, copy_ops, read_row, write_row
+from .nested import mark_starts, nest
 from .pairs import LoopPair
 from .sources import Need, Sources
 
@@ -209,7 +210,9 @@ class _Rewrite:
         for index, value in zip(self._carried, found, strict=True):
             op.results[index].replace_all_uses_with(value)
         op.operation.erase()
-        drop_unused(forward)
+        forward = drop_unused(forward)
+        if self._arguments and trips % length == 0:
+            nest(forward, trips // length, length)
 
     def _store_starts(self, length: int) -> tuple[hlo.WhileOp, list[ir.Value]]:
         """The forward loop with a stack of each carried value at the starts of segments.
@@ -225,7 +228,10 @@ class _Rewrite:
             counter = loop.body.arguments[number]
             done = affine(counter, -index.first * index.step, index.step)
             position = _value(_divided_up(build.convert(done, _i32()), length))
-        return add_stacks(loop.op, self._arguments, position, -(-trips // length) + 1)
+        made, starts = add_stacks(loop.op, self._arguments, position, -(-trips // length) + 1)
+        if trips % length == 0:
+            mark_starts(made, len(starts))
+        return made, starts
 
     def _over_segments(
         self,
@@ -331,7 +337,7 @@ class _Rewrite:
                 kind = ir.RankedTensorType(argument.type).element_type
                 known[argument] = affine(build.convert(iteration, kind), *index)
         ops = [self._forward.ops[number] for number in sorted(need.ops)]
-        _copy_ops(ops, known)
+        copy_ops(ops, known)
         return [known.get(v, v) for v in self._ends], [known.get(v, v) for v in wanted]
 
     def _backward_again(
@@ -344,16 +350,9 @@ class _Rewrite:
             row = read_row(stack, 0, position)
             known |= {each.result: build.reshape(row, shape_of(each.result)) for each in reads}
         ops = [op for op in self._backward.ops if not any(r in known for r in op.results)]
-        _copy_ops(ops, known)
+        copy_ops(ops, known)
         ends = [self._backward.ends[index] for index in self._carried]
         return [known.get(value, value) for value in ends]
-
-
-def _copy_ops(ops: Sequence[ir.OpView], known: dict[ir.Value, ir.Value]) -> None:
-    """Copy ops with other operands, and add their results to `known`."""
-    for op in ops:
-        given = {value: known[value] for value in used_by(op) if value in known}
-        known |= zip(op.results, copy_with(op, given).results, strict=True)
 
 
 def _i32() -> ir.Type:

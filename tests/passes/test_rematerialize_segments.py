@@ -134,6 +134,19 @@ def test_in_segments_declines_callbacks():
     assert found == ["it is computed by a callback to Python"]
 
 
+@pytest.mark.parametrize("length", [8, 9])
+def test_in_segments_of_a_loop_whose_carry_is_a_result_too(length):
+    def function(x, ws):
+        def body(carry, w):
+            return jnp.sin(carry @ w) * carry, carry
+
+        last, before = lax.scan(body, x, ws)
+        return last * before[::2].sum()
+
+    args = arrays((3, 4), (length, 4, 4))
+    assert split(gradient(function), *args, segments=3, levels=1)[0] == ""
+
+
 def test_in_segments_declines_small_savings():
     def function(x):
         return lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length=4)[0]
