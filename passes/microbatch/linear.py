@@ -64,6 +64,8 @@ def _summands(name: str, combine: str, op: ir.OpView) -> int | None:
         return 2
     if name == "negate" and combine == "add":
         return 1
+    if name == "convert" and combine == "add" and is_float(op.operands[0]):
+        return 1 if is_float(op.results[0]) else None
     if name == "reduce" and combiner_of(op) == combine:
         return 1
     return None

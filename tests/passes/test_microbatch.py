@@ -162,3 +162,18 @@ def test_microbatch_refuses_a_batch_on_several_devices() -> None:
         jxc.opt(_SHARDED.replace("SPEC", '{"data"}'), "microbatch{steps=2 arguments=1}")
     found = jxc.opt(_SHARDED.replace("SPEC", "{}"), "microbatch{steps=2 arguments=1}")
     assert "stablehlo.while" in str(found) and "sdy.sharding = #sdy" in str(found)
+
+
+def test_microbatch_of_a_scan_over_layers_in_mixed_precision() -> None:
+    def step(stack: jax.Array, x: jax.Array) -> Any:
+        def loss(stack: jax.Array) -> jax.Array:
+            def layer(h: jax.Array, w: jax.Array) -> tuple[jax.Array, None]:
+                return jnp.tanh(h @ w.astype(jnp.bfloat16)), None
+
+            return jax.lax.scan(layer, x.astype(jnp.bfloat16), stack)[0].astype(jnp.float32).mean()
+
+        return jax.value_and_grad(loss)(stack)
+
+    key = jax.random.key(0)
+    arguments = jax.random.normal(key, (3, 16, 16)), jax.random.normal(key, (32, 16))
+    _assert_close(_split(step, 4)(*arguments), jax.jit(step)(*arguments), 2e-2)
