@@ -241,3 +241,12 @@ def test_arguments_that_have_the_batch_can_be_named(tmp_path):
     assert found.plan is not None and "arguments=x" in found.plan.pipeline
     with pytest.raises(UsageError, match="no argument 'y'"):
         jxc.fit(timed, params, x, times, max_memory="6MiB", batch="y")
+
+
+@pytest.mark.filterwarnings("error")
+def test_fit_of_large_values_of_which_few_bytes_are_kept():
+    def cumulative(x):
+        return jnp.cumsum(jnp.cumsum(jnp.sin(x), 0), 1).sum()
+
+    found = jxc.fit(cumulative, jax.ShapeDtypeStruct((2048, 2048), jnp.float32), max_memory=2**20)
+    assert not found.fits
