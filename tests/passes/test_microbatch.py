@@ -125,6 +125,26 @@ def test_microbatch_asks_for_names_where_sizes_differ() -> None:
     assert "while" in lowered.opt("microbatch{steps=4 arguments=x}").as_text()
 
 
+def test_microbatch_names_few_of_many_arguments() -> None:
+    def step(w: list[jax.Array], x: jax.Array, unused: jax.Array) -> jax.Array:
+        return sum((x @ each).mean() for each in w)  # type: ignore[return-value]
+
+    lowered = jxc.lower(step, [jnp.ones((4, 4))] * 9, jnp.ones((8, 4)), jnp.ones(8))
+    with pytest.raises(jxc.errors.JxcError, match=r"4 \(w\[0\], .*, w\[3\] and 5 more\); 8 \(x\)"):
+        lowered.opt("microbatch{steps=4}")
+    with pytest.raises(jxc.errors.JxcError, match=r"uses no argument 'unused'.* It uses w, x$"):
+        lowered.opt("microbatch{steps=4 arguments=x,unused}")
+
+
+def test_microbatch_says_that_no_argument_may_have_the_batch() -> None:
+    def step(key: jax.Array, w: jax.Array) -> jax.Array:
+        return w - jax.grad(lambda w: (jax.random.normal(key, (8, 4)) @ w).mean())(w)
+
+    lowered = jxc.lower(step, jax.random.key(0), jnp.ones((4, 4)))
+    with pytest.raises(jxc.errors.JxcError, match="found no argument that has the batch"):
+        lowered.opt("microbatch{steps=4}")
+
+
 def test_microbatch_prints_after_the_loop(capfd: pytest.CaptureFixture[str]) -> None:
     def step(w: jax.Array, x: jax.Array) -> Any:
         loss, grad = jax.value_and_grad(lambda w: ((x @ w) ** 2).mean())(w)
