@@ -13,6 +13,7 @@ from jxc.ir.module import donated_arguments
 from jxc.ir.values import shape_of
 
 _KEYS = ((2,), (4,))
+_SHOWN = 4  # names of arguments in a message
 
 
 def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
@@ -41,8 +42,8 @@ def _named(text: str, names: Sequence[str]) -> list[int]:
     found = [at for at, name in enumerate(names) if name == text or _root(name) == text]
     if not found:
         raise UsageError(
-            f"microbatch: there is no argument '{text}'.{did_you_mean(text, [*names])} The "
-            f"arguments are {', '.join(names)}"
+            f"microbatch: the program uses no argument '{text}'.{did_you_mean(text, [*names])} It "
+            f"uses {_listed(list(dict.fromkeys(map(_root, names))))}"
         )
     return found
 
@@ -71,9 +72,16 @@ def _found(
         groups.setdefault(shape_of(value)[dim], []).append(at)
     if len(groups) == 1:
         return next(iter(groups.values()))
+    advice = "microbatch{steps=4 arguments=x,y} or jxc fit --batch x,y"
+    if not groups:
+        raise JxcError(
+            "microbatch: found no argument that has the batch. Arguments that are donated, keys of "
+            "random numbers, or of the type of a result are taken for other data. If one of them "
+            f"has the batch, name it, as in {advice}"
+        )
     raise JxcError(
-        f"microbatch: {_described(groups, names)}: name the arguments that have the batch, as in "
-        "microbatch{steps=4 arguments=x,y} or jxc fit --batch x,y"
+        "microbatch: the arguments that may be the batch have several sizes, "
+        f"{_described(groups, names)}: name the arguments that have the batch, as in {advice}"
     )
 
 
@@ -86,7 +94,10 @@ def _may_be_data(value: ir.Value, returned: set[ir.Type], dim: int) -> bool:
 
 
 def _described(groups: Mapping[int, Sequence[int]], names: Sequence[str]) -> str:
-    if not groups:
-        return "no argument is neither donated nor of the type of a result"
-    each = [f"{size} ({', '.join(names[at] for at in group)})" for size, group in groups.items()]
-    return f"the arguments that may be the batch have several sizes, {'; '.join(each)}"
+    each = [f"{size} ({_listed([names[at] for at in group])})" for size, group in groups.items()]
+    return "; ".join(each)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

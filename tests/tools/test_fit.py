@@ -239,7 +239,7 @@ def test_arguments_that_have_the_batch_can_be_named(tmp_path):
     assert "several sizes" in found.unsplit
     found = jxc.fit(timed, params, x, times, max_memory="6MiB", batch="x")
     assert found.plan is not None and "arguments=x" in found.plan.pipeline
-    with pytest.raises(UsageError, match="no argument 'y'"):
+    with pytest.raises(UsageError, match="uses no argument 'y'"):
         jxc.fit(timed, params, x, times, max_memory="6MiB", batch="y")
 
 
