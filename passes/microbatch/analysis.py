@@ -115,7 +115,7 @@ class Analysis:
         if is_sum and all(len(users(value)) == 1 for value in op.operands):
             self._plan(op, OpPlan(tuple(states), (Partial("add"),)))
             return
-        if all(map(is_whole, states)) and not _is_impure(op):
+        if all(map(is_whole, states)) and not _impure_name(op):
             self._plan(op, OpPlan((SAME,) * len(op.operands), (SAME,) * len(results)))
             return
         self._after(op)
@@ -202,8 +202,8 @@ class Analysis:
         if op.operation.name in _IDENTITIES:
             kept = tuple(s if isinstance(s, Parted | Partial) else SAME for s in states)
             return OpPlan(kept, kept)
-        if _is_impure(op):
-            raise CannotSplit(f"{op.operation.name} may have effects, or need all examples at once")
+        if name := _impure_name(op):
+            raise CannotSplit(f"{name} may have effects, or need all examples at once")
         if only(states, Partial):
             plan = plan_linear(op, states, self.parts)
             if plan is None:
@@ -233,8 +233,8 @@ class Analysis:
 
     def _visit_nested(self, op: ir.OpView) -> None:
         states = [self.of(value) for value in reads_of(op)]
-        if _is_impure(op):
-            raise CannotSplit(f"{op.operation.name} may have effects, in a loop that has the batch")
+        if name := _impure_name(op):
+            raise CannotSplit(f"{name} may have effects, in a loop that has the batch")
         if all(map(is_whole, states)):
             if len(op.results):
                 self.plans.pop(op.results[0], None)
@@ -305,11 +305,12 @@ def reads_of(op: ir.OpView) -> list[ir.Value]:
     return [*found, *(v for v in dict.fromkeys(captured_values(op)) if v not in found)]
 
 
-def _is_impure(op: ir.OpView) -> bool:
-    """Whether an op may have effects, or is a call; ops in its regions count."""
-    return any(
-        each.operation.name == "stablehlo.custom_call"
-        or (each.operation.name not in _IDENTITIES and not is_pure(each))
-        for each in (op, *walk(op))
-        if each.operation.name != "stablehlo.return"
-    )
+def _impure_name(op: ir.OpView) -> str:
+    """The op or the target of a call that may have effects, in regions too; empty if none may."""
+    for each in (op, *walk(op)):
+        if isinstance(each, hlo.CustomCallOp):
+            return each.call_target_name.value
+        name = each.operation.name
+        if name not in (*_IDENTITIES, "stablehlo.return") and not is_pure(each):
+            return name
+    return ""

@@ -100,8 +100,8 @@ def _printing_in_scan(w: jax.Array, x: jax.Array) -> jax.Array:
     [
         (_normalized, "subtract: it needs a value that combines all examples of the batch"),
         (_contrastive, "dot_general: it multiplies each example by each other example"),
-        (_printing, "custom_call: stablehlo.custom_call may have effects"),
-        (_printing_in_scan, "may have effects, in a loop that has the batch"),
+        (_printing, "custom_call: xla_ffi_python_cpu_callback may have effects"),
+        (_printing_in_scan, "xla_ffi_python_cpu_callback may have effects, in a loop that has"),
     ],
 )
 def test_microbatch_refuses_with_the_line(function: Callable[..., Any], reason: str) -> None:
