@@ -250,3 +250,13 @@ def test_fit_of_large_values_of_which_few_bytes_are_kept():
 
     found = jxc.fit(cumulative, jax.ShapeDtypeStruct((2048, 2048), jnp.float32), max_memory=2**20)
     assert not found.fits
+
+
+def test_plan_in_use_warns_once_of_programs_that_it_was_not_made_for(model, parts, recwarn):
+    step, args = model["step"], values_like(model["arguments"]())
+    with jxc.use(str(parts[0])) as log:
+        jnp.linspace(0, 1, 5).sum()
+        jax.jit(step)(*args)
+    warnings = [str(each.message) for each in recwarn if each.category is jxc.JxcWarning]
+    assert len(warnings) == 1 and "The plan was made for 'jit_step'. " in warnings[0]
+    assert [each.program for each in log.compilations] == ["jit_step"]
