@@ -14,6 +14,7 @@ import jxc
 from jxc.backend.pass_code import pipeline_key
 from jxc.errors import UsageError
 from jxc.pipeline import make_pipeline
+from jxc.source import JxcWarning
 from jxc.tools.fit import search as searching
 
 MODEL = """
@@ -257,6 +258,6 @@ def test_plan_in_use_warns_once_of_programs_that_it_was_not_made_for(model, part
     with jxc.use(str(parts[0])) as log:
         jnp.linspace(0, 1, 5).sum()
         jax.jit(step)(*args)
-    warnings = [str(each.message) for each in recwarn if each.category is jxc.JxcWarning]
+    warnings = [str(each.message) for each in recwarn if each.category is JxcWarning]
     assert len(warnings) == 1 and "The plan was made for 'jit_step'. " in warnings[0]
-    assert [each.program for each in log.compilations] == ["jit_step"]
+    assert [each.name for each in log.compilations] == ["jit_step"]

@@ -118,8 +118,9 @@ class _StepFinder:
 
     def _of_plan(self, element: Element) -> list[PipelineStep]:
         """The passes of a plan; those that read plans read this one."""
-        elements = parse_pipeline(read_plan(element.name))
-        return [bind_plan(s, element.name) for each in elements for s in self.steps(each)]
+        pipeline, program = read_plan(element.name)
+        elements = parse_pipeline(pipeline)
+        return [bind_plan(s, element.name, program) for each in elements for s in self.steps(each)]
 
     def _step(self, element: Element) -> PipelineStep:
         name = element.name
