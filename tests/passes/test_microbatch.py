@@ -182,3 +182,26 @@ def test_microbatch_refuses_a_batch_on_several_devices() -> None:
         jxc.opt(_SHARDED.replace("SPEC", '{"data"}'), "microbatch{steps=2 arguments=1}")
     found = jxc.opt(_SHARDED.replace("SPEC", "{}"), "microbatch{steps=2 arguments=1}")
     assert "stablehlo.while" in str(found) and "sdy.sharding = #sdy" in str(found)
+
+
+def _returning(params: jax.Array, x: jax.Array, y: jax.Array) -> Any:
+    def loss(w: jax.Array) -> tuple[jax.Array, jax.Array]:
+        h = jnp.tanh(x @ w)
+        return ((h.sum(-1) - y) ** 2).mean(), h
+
+    (value, h), gradient = jax.value_and_grad(loss, has_aux=True)(params)
+    return value, h, params - gradient
+
+
+def test_microbatch_splits_inputs_that_have_the_type_of_a_result() -> None:
+    arguments = 0.1 * jnp.eye(4), jnp.ones((8, 4)), jnp.arange(8.0)
+    text = jxc.lower(_returning, *arguments).opt("microbatch{steps=4}").as_text()
+    assert "dot_general" in text and "tensor<8x4xf32>, tensor<4x4xf32>" not in text
+    _assert_close(_split(_returning, 4)(*arguments), jax.jit(_returning)(*arguments), 1e-5)
+
+
+def test_microbatch_leaves_out_a_parameter_of_the_size_of_the_batch() -> None:
+    arguments = 0.1 * jnp.ones((8, 8)), jnp.arange(8 * 8.0).reshape(8, 8), jnp.arange(8.0)
+    text = jxc.lower(_returning, *arguments).opt("microbatch{steps=4}").as_text()
+    assert "stablehlo.while" in text
+    _assert_close(_split(_returning, 4)(*arguments), jax.jit(_returning)(*arguments), 1e-5)
