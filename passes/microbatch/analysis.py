@@ -65,7 +65,7 @@ class Analysis:
         self.parts = parts
         self.states: dict[ir.Value, State] = {}
         self.plans: dict[ir.Value, OpPlan] = {}
-        self._batch = batch
+        self.batch = batch
         self._hoisted: set[ir.Value] = set()
         sizes = [math.prod(shape_of(self.block.arguments[at])) for at in batch]
         self._most = max(sizes, default=0)
@@ -81,7 +81,7 @@ class Analysis:
         self.plans.clear()
         self._mixed: dict[ir.Value, ir.OpView] = {}
         for at, argument in enumerate(self.block.arguments):
-            dim = self._batch.get(at)
+            dim = self.batch.get(at)
             self.states[argument] = Plain.BEFORE if dim is None else Parted(dim)
         for op in ops_of(self.block):
             self._visit(op)

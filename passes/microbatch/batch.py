@@ -16,8 +16,11 @@ _KEYS = ((2,), (4,))
 _SHOWN = 4  # names of arguments in a message
 
 
-def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
-    """The numbers of the arguments that have the batch, as named or as found.
+def batch_candidates(main: ir.OpView, arguments: str, dim: int) -> list[list[int]]:
+    """Sets of arguments that may have the batch, by number; those to try first come first.
+
+    There is one set of named arguments. Of those that are found, an argument that has the type of
+    a result may be data, or a parameter of the same size by chance: it is in the first set only.
 
     Raises:
         UsageError: an argument does not exist or has no dimension `dim`.
@@ -32,7 +35,7 @@ def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
                     f"microbatch: argument {names[at]} is {values[at].type}, which has no "
                     f"dimension {dim}"
                 )
-        return list(dict.fromkeys(found))
+        return [list(dict.fromkeys(found))]
     return _found(main, values, names, dim)
 
 
@@ -55,8 +58,12 @@ def _root(name: str) -> str:
 
 def _found(
     main: ir.OpView, values: Sequence[ir.Value], names: Sequence[str], dim: int
-) -> list[int]:
-    """The only group of arguments of the same size along `dim` that may be data."""
+) -> list[list[int]]:
+    """The only group of arguments of the same size along `dim` that may be data.
+
+    Returns:
+        The group with arguments that have the type of a result, if there are some, and without.
+    """
     function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     returned = set(function.results)
     donated = donated_arguments(main)
@@ -66,12 +73,18 @@ def _found(
         if at in donated or (value.type in returned and len(shape_of(value)) and "[" in name)
     }
     groups: dict[int, list[int]] = {}
-    for at, value in enumerate(values):
-        if at in donated or _root(names[at]) in state or not _may_be_data(value, returned, dim):
-            continue
-        groups.setdefault(shape_of(value)[dim], []).append(at)
+    may_be = [
+        at
+        for at, value in enumerate(values)
+        if at not in donated and _root(names[at]) not in state and _may_be_data(value, dim)
+    ]
+    for at in may_be:
+        if values[at].type not in returned:
+            groups.setdefault(shape_of(values[at])[dim], []).append(at)
     if len(groups) == 1:
-        return next(iter(groups.values()))
+        ((size, found),) = groups.items()
+        more = [at for at in may_be if shape_of(values[at])[dim] == size]
+        return [more, found] if more != found else [found]
     advice = "microbatch{steps=4 arguments=x,y} or jxc fit --batch x,y"
     if not groups:
         raise JxcError(
@@ -85,8 +98,8 @@ def _found(
     )
 
 
-def _may_be_data(value: ir.Value, returned: set[ir.Type], dim: int) -> bool:
-    if not isinstance(value.type, ir.RankedTensorType) or value.type in returned:
+def _may_be_data(value: ir.Value, dim: int) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):
         return False
     is_key = str(ir.RankedTensorType(value.type).element_type) == "ui32"
     shape = shape_of(value)
