@@ -205,3 +205,12 @@ def test_microbatch_leaves_out_a_parameter_of_the_size_of_the_batch() -> None:
     text = jxc.lower(_returning, *arguments).opt("microbatch{steps=4}").as_text()
     assert "stablehlo.while" in text
     _assert_close(_split(_returning, 4)(*arguments), jax.jit(_returning)(*arguments), 1e-5)
+
+
+def test_microbatch_keeps_the_bits_of_row_numbers_in_narrow_floats() -> None:
+    def numbered(x: jax.Array) -> jax.Array:
+        return jax.lax.iota(jnp.bfloat16, 4096) * x
+
+    x = jnp.ones(4096, jnp.bfloat16)
+    found = _split(numbered, 2, " arguments=x")(x)
+    assert np.array_equal(found.astype(float), jax.jit(numbered)(x).astype(float))
