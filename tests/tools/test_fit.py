@@ -261,3 +261,16 @@ def test_plan_in_use_warns_once_of_programs_that_it_was_not_made_for(model, part
     warnings = [str(each.message) for each in recwarn if each.category is JxcWarning]
     assert len(warnings) == 1 and "The plan was made for 'jit_step'. " in warnings[0]
     assert [each.name for each in log.compilations] == ["jit_step"]
+
+
+def test_plan_that_was_written_again_replaces_the_one_before(model, plan):
+    step, args = model["step"], model["arguments"]()
+    before = temporaries(step, args, str(plan))
+    plan.write_text(plan.read_text().replace('op = "', 'op = "unknown_', 1))
+    with pytest.raises(jxc.JxcError, match="no value of this program matches unknown_"):
+        temporaries(step, args, str(plan))
+    text = f"rematerialize{{plan={plan}}}"
+    with pytest.raises(jxc.JxcError, match="no value of this program matches unknown_"):
+        temporaries(step, args, text)
+    plan.write_text(plan.read_text().replace("unknown_", ""))
+    assert temporaries(step, args, text) == before
