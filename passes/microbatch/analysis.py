@@ -308,9 +308,9 @@ def reads_of(op: ir.OpView) -> list[ir.Value]:
 def _impure_name(op: ir.OpView) -> str:
     """The op or the target of a call that may have effects, in regions too; empty if none may."""
     for each in (op, *walk(op)):
+        name: str = each.operation.name
         if isinstance(each, hlo.CustomCallOp):
-            return each.call_target_name.value
-        name = each.operation.name
+            return str(each.call_target_name.value)
         if name not in (*_IDENTITIES, "stablehlo.return") and not is_pure(each):
             return name
     return ""
