@@ -24,7 +24,7 @@ from jxc.rewrite import module_pass, reassociates
 from jxc.rewrite.rule import Contract
 
 from .analysis import Analysis
-from .batch import batch_arguments
+from .batch import batch_candidates
 from .loop import build_loop
 from .states import CannotSplit
 
@@ -47,7 +47,8 @@ def microbatch(
     `arguments` names the arguments that have the batch in dimension `dim`, by number or by name:
     "x,y". Without it they are found: the arguments that are not donated, that have no result of
     their type, that share no container with such ones, and that are no keys of random numbers.
-    They must have the same size along `dim`.
+    They must have the same size along `dim`. Arguments of this size that have a result of their
+    type are split too, if that is possible.
 
     Sums of 16-bit floats are accumulated in f32, and other values in their own type. A program
     that mixes the examples of a batch, as batch normalisation does, is an error that names the
@@ -58,17 +59,32 @@ def microbatch(
         raise JxcError("the module has no function @main, whose batch to split")
     if steps < 2:
         raise UsageError(f"microbatch: steps={steps}: expected 2 or more iterations")
+    build_loop(split_analysis(module, arguments, dim, steps))
+    return reassociates
+
+
+def split_analysis(module: ir.Operation, arguments: str, dim: int, steps: int) -> Analysis:
+    """The analysis for the arguments that have the batch, after calls were inlined.
+
+    Args:
+        module: the program.
+        arguments, dim, steps: as for the pass.
+
+    Raises:
+        UsageError: an argument does not exist, or has no `steps` equal parts.
+        JxcError: the program mixes the examples of the batch, or several arguments may be meant.
+    """
     inline_calls(module)
     main = main_of(module)
     assert main is not None
-    batch = batch_arguments(main, arguments, dim)
-    _check_sizes(main, batch, dim, steps)
-    try:
-        analysis = Analysis(main, dict.fromkeys(batch, dim), steps)
-    except CannotSplit as error:
-        raise JxcError(_message(error)) from None
-    build_loop(analysis)
-    return reassociates
+    message = ""
+    for batch in batch_candidates(main, arguments, dim):
+        _check_sizes(main, batch, dim, steps)
+        try:
+            return Analysis(main, dict.fromkeys(batch, dim), steps)
+        except CannotSplit as error:
+            message = _message(error)
+    raise JxcError(message)
 
 
 def _check_sizes(main: ir.OpView, batch: list[int], dim: int, steps: int) -> None:

@@ -66,7 +66,7 @@ class Analysis:
         self.parts = parts
         self.states: dict[ir.Value, State] = {}
         self.plans: dict[ir.Value, OpPlan] = {}
-        self._batch = batch
+        self.batch = batch
         self._hoisted: set[ir.Value] = set()
         self._shaped: set[ir.Value] = set()
         sizes = [math.prod(shape_of(self.block.arguments[at])) for at in batch]
@@ -83,7 +83,7 @@ class Analysis:
         self.plans.clear()
         self._mixed: dict[ir.Value, ir.OpView] = {}
         for at, argument in enumerate(self.block.arguments):
-            dim = self._batch.get(at)
+            dim = self.batch.get(at)
             self.states[argument] = Plain.BEFORE if dim is None else Parted(dim)
         for op in ops_of(self.block):
             self._visit(op)
@@ -121,7 +121,7 @@ class Analysis:
         if results and results[0] in self._shaped and states == [Partial("add")]:
             self._plan(op, OpPlan(tuple(states), (Partial("add"),)))
             return
-        if all(map(is_whole, states)) and not _is_impure(op):
+        if all(map(is_whole, states)) and not _impure_name(op):
             self._plan(op, OpPlan((SAME,) * len(op.operands), (SAME,) * len(results)))
             return
         self._after(op)
@@ -232,8 +232,8 @@ class Analysis:
         if op.operation.name in _IDENTITIES:
             kept = tuple(s if isinstance(s, Parted | Partial) else SAME for s in states)
             return OpPlan(kept, kept)
-        if _is_impure(op):
-            raise CannotSplit(f"{op.operation.name} may have effects, or need all examples at once")
+        if name := _impure_name(op):
+            raise CannotSplit(f"{name} may have effects, or need all examples at once")
         if only(states, Partial):
             plan = plan_linear(op, states, self.parts)
             if plan is None:
@@ -263,8 +263,8 @@ class Analysis:
 
     def _visit_nested(self, op: ir.OpView) -> None:
         states = [self.of(value) for value in reads_of(op)]
-        if _is_impure(op):
-            raise CannotSplit(f"{op.operation.name} may have effects, in a loop that has the batch")
+        if name := _impure_name(op):
+            raise CannotSplit(f"{name} may have effects, in a loop that has the batch")
         if all(map(is_whole, states)):
             if len(op.results):
                 self.plans.pop(op.results[0], None)
@@ -345,11 +345,12 @@ def reads_of(op: ir.OpView) -> list[ir.Value]:
     return [*found, *(v for v in dict.fromkeys(captured_values(op)) if v not in found)]
 
 
-def _is_impure(op: ir.OpView) -> bool:
-    """Whether an op may have effects, or is a call; ops in its regions count."""
-    return any(
-        each.operation.name == "stablehlo.custom_call"
-        or (each.operation.name not in _IDENTITIES and not is_pure(each))
-        for each in (op, *walk(op))
-        if each.operation.name != "stablehlo.return"
-    )
+def _impure_name(op: ir.OpView) -> str:
+    """The op or the target of a call that may have effects, in regions too; empty if none may."""
+    for each in (op, *walk(op)):
+        name: str = each.operation.name
+        if isinstance(each, hlo.CustomCallOp):
+            return str(each.call_target_name.value)
+        if name not in (*_IDENTITIES, "stablehlo.return") and not is_pure(each):
+            return name
+    return ""

@@ -13,10 +13,14 @@ from jxc.ir.module import donated_arguments
 from jxc.ir.values import shape_of
 
 _KEYS = ((2,), (4,))
+_SHOWN = 4  # names of arguments in a message
 
 
-def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
-    """The numbers of the arguments that have the batch, as named or as found.
+def batch_candidates(main: ir.OpView, arguments: str, dim: int) -> list[list[int]]:
+    """Sets of arguments that may have the batch, by number; those to try first come first.
+
+    There is one set of named arguments. Of those that are found, an argument that has the type of
+    a result may be data, or a parameter of the same size by chance: it is in the first set only.
 
     Raises:
         UsageError: an argument does not exist or has no dimension `dim`.
@@ -31,7 +35,7 @@ def batch_arguments(main: ir.OpView, arguments: str, dim: int) -> list[int]:
                     f"microbatch: argument {names[at]} is {values[at].type}, which has no "
                     f"dimension {dim}"
                 )
-        return list(dict.fromkeys(found))
+        return [list(dict.fromkeys(found))]
     return _found(main, values, names, dim)
 
 
@@ -41,8 +45,8 @@ def _named(text: str, names: Sequence[str]) -> list[int]:
     found = [at for at, name in enumerate(names) if name == text or _root(name) == text]
     if not found:
         raise UsageError(
-            f"microbatch: there is no argument '{text}'.{did_you_mean(text, [*names])} The "
-            f"arguments are {', '.join(names)}"
+            f"microbatch: the program uses no argument '{text}'.{did_you_mean(text, [*names])} It "
+            f"uses {_listed(list(dict.fromkeys(map(_root, names))))}"
         )
     return found
 
@@ -54,8 +58,12 @@ def _root(name: str) -> str:
 
 def _found(
     main: ir.OpView, values: Sequence[ir.Value], names: Sequence[str], dim: int
-) -> list[int]:
-    """The only group of arguments of the same size along `dim` that may be data."""
+) -> list[list[int]]:
+    """The only group of arguments of the same size along `dim` that may be data.
+
+    Returns:
+        The group with arguments that have the type of a result, if there are some, and without.
+    """
     function = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     returned = set(function.results)
     donated = donated_arguments(main)
@@ -65,20 +73,33 @@ def _found(
         if at in donated or (value.type in returned and len(shape_of(value)) and "[" in name)
     }
     groups: dict[int, list[int]] = {}
-    for at, value in enumerate(values):
-        if at in donated or _root(names[at]) in state or not _may_be_data(value, returned, dim):
-            continue
-        groups.setdefault(shape_of(value)[dim], []).append(at)
+    may_be = [
+        at
+        for at, value in enumerate(values)
+        if at not in donated and _root(names[at]) not in state and _may_be_data(value, dim)
+    ]
+    for at in may_be:
+        if values[at].type not in returned:
+            groups.setdefault(shape_of(values[at])[dim], []).append(at)
     if len(groups) == 1:
-        return next(iter(groups.values()))
+        ((size, found),) = groups.items()
+        more = [at for at in may_be if shape_of(values[at])[dim] == size]
+        return [more, found] if more != found else [found]
+    advice = "microbatch{steps=4 arguments=x,y} or jxc fit --batch x,y"
+    if not groups:
+        raise JxcError(
+            "microbatch: found no argument that has the batch. Arguments that are donated, keys of "
+            "random numbers, or of the type of a result are taken for other data. If one of them "
+            f"has the batch, name it, as in {advice}"
+        )
     raise JxcError(
-        f"microbatch: {_described(groups, names)}: name the arguments that have the batch, as in "
-        "microbatch{steps=4 arguments=x,y} or jxc fit --batch x,y"
+        "microbatch: the arguments that may be the batch have several sizes, "
+        f"{_described(groups, names)}: name the arguments that have the batch, as in {advice}"
     )
 
 
-def _may_be_data(value: ir.Value, returned: set[ir.Type], dim: int) -> bool:
-    if not isinstance(value.type, ir.RankedTensorType) or value.type in returned:
+def _may_be_data(value: ir.Value, dim: int) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):
         return False
     is_key = str(ir.RankedTensorType(value.type).element_type) == "ui32"
     shape = shape_of(value)
@@ -86,7 +107,10 @@ def _may_be_data(value: ir.Value, returned: set[ir.Type], dim: int) -> bool:
 
 
 def _described(groups: Mapping[int, Sequence[int]], names: Sequence[str]) -> str:
-    if not groups:
-        return "no argument is neither donated nor of the type of a result"
-    each = [f"{size} ({', '.join(names[at] for at in group)})" for size, group in groups.items()]
-    return f"the arguments that may be the batch have several sizes, {'; '.join(each)}"
+    each = [f"{size} ({_listed([names[at] for at in group])})" for size, group in groups.items()]
+    return "; ".join(each)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

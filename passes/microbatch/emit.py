@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.module import ops_of, terminator, walk
-from jxc.ir.values import element_type, shape_of, splat_attr, users
+from jxc.ir.values import element_type, is_integer, shape_of, splat_attr, users
 
 from .analysis import Analysis, reads_of
 from .push import plan_part
@@ -133,11 +133,15 @@ class Emitter:
         return plan if plan.results[number] == Parted(dim) else None
 
     def _iota(self, op: hlo.IotaOp, dim: int, size: int, kind: ir.Type) -> ir.Value:
-        local = hlo.iota(kind, op.iota_dimension)
         if op.iota_dimension.value != dim:
-            return local
-        first = build.convert(self.first_row(size), element_type(local))
-        return hlo.add(local, build.broadcast(first, shape_of(local)))
+            return hlo.iota(kind, op.iota_dimension)
+        element = element_type(op.result)  # floats would round both terms and their sum
+        counted = element if is_integer(op.result) else element_type(self.counter)
+        local = hlo.iota(
+            ir.RankedTensorType.get(ir.RankedTensorType(kind).shape, counted), op.iota_dimension
+        )
+        first = build.broadcast(build.convert(self.first_row(size), counted), shape_of(local))
+        return build.convert(hlo.add(local, first), element)
 
     def first_row(self, size: int) -> ir.Value:
         """The number of the first row of the iteration's part, of `size` rows."""

@@ -100,8 +100,8 @@ def _printing_in_scan(w: jax.Array, x: jax.Array) -> jax.Array:
     [
         (_normalized, "subtract: it needs a value that combines all examples of the batch"),
         (_contrastive, "dot_general: it multiplies each example by each other example"),
-        (_printing, "custom_call: stablehlo.custom_call may have effects"),
-        (_printing_in_scan, "may have effects, in a loop that has the batch"),
+        (_printing, "custom_call: xla_ffi_python_cpu_callback may have effects"),
+        (_printing_in_scan, "xla_ffi_python_cpu_callback may have effects, in a loop that has"),
     ],
 )
 def test_microbatch_refuses_with_the_line(function: Callable[..., Any], reason: str) -> None:
@@ -123,6 +123,26 @@ def test_microbatch_asks_for_names_where_sizes_differ() -> None:
     with pytest.raises(jxc.errors.JxcError, match=r"several sizes, 4 \(w\); 8 \(x\): name"):
         lowered.opt("microbatch{steps=4}")
     assert "while" in lowered.opt("microbatch{steps=4 arguments=x}").as_text()
+
+
+def test_microbatch_names_few_of_many_arguments() -> None:
+    def step(w: list[jax.Array], x: jax.Array, unused: jax.Array) -> jax.Array:
+        return sum((x @ each).mean() for each in w)  # type: ignore[return-value]
+
+    lowered = jxc.lower(step, [jnp.ones((4, 4))] * 9, jnp.ones((8, 4)), jnp.ones(8))
+    with pytest.raises(jxc.errors.JxcError, match=r"4 \(w\[0\], .*, w\[3\] and 5 more\); 8 \(x\)"):
+        lowered.opt("microbatch{steps=4}")
+    with pytest.raises(jxc.errors.JxcError, match=r"uses no argument 'unused'.* It uses w, x$"):
+        lowered.opt("microbatch{steps=4 arguments=x,unused}")
+
+
+def test_microbatch_says_that_no_argument_may_have_the_batch() -> None:
+    def step(key: jax.Array, w: jax.Array) -> jax.Array:
+        return w - jax.grad(lambda w: (jax.random.normal(key, (8, 4)) @ w).mean())(w)
+
+    lowered = jxc.lower(step, jax.random.key(0), jnp.ones((4, 4)))
+    with pytest.raises(jxc.errors.JxcError, match="found no argument that has the batch"):
+        lowered.opt("microbatch{steps=4}")
 
 
 def test_microbatch_prints_after_the_loop(capfd: pytest.CaptureFixture[str]) -> None:
@@ -177,3 +197,35 @@ def test_microbatch_of_a_scan_over_layers_in_mixed_precision() -> None:
     key = jax.random.key(0)
     arguments = jax.random.normal(key, (3, 16, 16)), jax.random.normal(key, (32, 16))
     _assert_close(_split(step, 4)(*arguments), jax.jit(step)(*arguments), 2e-2)
+
+
+def _returning(params: jax.Array, x: jax.Array, y: jax.Array) -> Any:
+    def loss(w: jax.Array) -> tuple[jax.Array, jax.Array]:
+        h = jnp.tanh(x @ w)
+        return ((h.sum(-1) - y) ** 2).mean(), h
+
+    (value, h), gradient = jax.value_and_grad(loss, has_aux=True)(params)
+    return value, h, params - gradient
+
+
+def test_microbatch_splits_inputs_that_have_the_type_of_a_result() -> None:
+    arguments = 0.1 * jnp.eye(4), jnp.ones((8, 4)), jnp.arange(8.0)
+    text = jxc.lower(_returning, *arguments).opt("microbatch{steps=4}").as_text()
+    assert "(tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>" in text
+    _assert_close(_split(_returning, 4)(*arguments), jax.jit(_returning)(*arguments), 1e-5)
+
+
+def test_microbatch_leaves_out_a_parameter_of_the_size_of_the_batch() -> None:
+    arguments = 0.1 * jnp.ones((8, 8)), jnp.arange(8 * 8.0).reshape(8, 8), jnp.arange(8.0)
+    text = jxc.lower(_returning, *arguments).opt("microbatch{steps=4}").as_text()
+    assert "stablehlo.while" in text
+    _assert_close(_split(_returning, 4)(*arguments), jax.jit(_returning)(*arguments), 1e-5)
+
+
+def test_microbatch_keeps_the_bits_of_row_numbers_in_narrow_floats() -> None:
+    def numbered(x: jax.Array) -> jax.Array:
+        return jax.lax.iota(jnp.bfloat16, 4096) * x
+
+    x = jnp.ones(4096, jnp.bfloat16)
+    found = _split(numbered, 2, " arguments=x")(x)
+    assert np.array_equal(found.astype(float), jax.jit(numbered)(x).astype(float))

@@ -14,6 +14,7 @@ import jxc
 from jxc.backend.pass_code import pipeline_key
 from jxc.errors import UsageError
 from jxc.pipeline import make_pipeline
+from jxc.source import JxcWarning
 from jxc.tools.fit import search as searching
 
 MODEL = """
@@ -239,5 +240,37 @@ def test_arguments_that_have_the_batch_can_be_named(tmp_path):
     assert "several sizes" in found.unsplit
     found = jxc.fit(timed, params, x, times, max_memory="6MiB", batch="x")
     assert found.plan is not None and "arguments=x" in found.plan.pipeline
-    with pytest.raises(UsageError, match="no argument 'y'"):
+    with pytest.raises(UsageError, match="uses no argument 'y'"):
         jxc.fit(timed, params, x, times, max_memory="6MiB", batch="y")
+
+
+@pytest.mark.filterwarnings("error")
+def test_fit_of_large_values_of_which_few_bytes_are_kept():
+    def cumulative(x):
+        return jnp.cumsum(jnp.cumsum(jnp.sin(x), 0), 1).sum()
+
+    found = jxc.fit(cumulative, jax.ShapeDtypeStruct((2048, 2048), jnp.float32), max_memory=2**20)
+    assert not found.fits
+
+
+def test_plan_in_use_warns_once_of_programs_that_it_was_not_made_for(model, parts, recwarn):
+    step, args = model["step"], values_like(model["arguments"]())
+    with jxc.use(str(parts[0])) as log:
+        jnp.linspace(0, 1, 5).sum()
+        jax.jit(step)(*args)
+    warnings = [str(each.message) for each in recwarn if each.category is JxcWarning]
+    assert len(warnings) == 1 and "The plan was made for 'jit_step'. " in warnings[0]
+    assert [each.name for each in log.compilations] == ["jit_step"]
+
+
+def test_plan_that_was_written_again_replaces_the_one_before(model, plan):
+    step, args = model["step"], model["arguments"]()
+    before = temporaries(step, args, str(plan))
+    plan.write_text(plan.read_text().replace('op = "', 'op = "unknown_', 1))
+    with pytest.raises(jxc.JxcError, match="no value of this program matches unknown_"):
+        temporaries(step, args, str(plan))
+    text = f"rematerialize{{plan={plan}}}"
+    with pytest.raises(jxc.JxcError, match="no value of this program matches unknown_"):
+        temporaries(step, args, text)
+    plan.write_text(plan.read_text().replace("unknown_", ""))
+    assert temporaries(step, args, text) == before

@@ -55,3 +55,12 @@ def test_keyword_is_advised_by_name():
     found = jxc.fit(step, *arguments(), average=average, max_memory="1MiB")
     assert (found.donation.argnums, found.donation.argnames) == ((0,), ("average",))
     assert not found.fits and "donate_argnames=('average',)" in str(found)
+
+
+def test_scalar_that_is_like_a_result_by_chance_is_not_advised():
+    def scaled(params, x, rate):
+        return step(params, x), rate * loss(params, x)
+
+    rate = jax.ShapeDtypeStruct((), jnp.float32)
+    found = jxc.fit(scaled, *arguments(), rate, max_memory="12MiB", exact=True)
+    assert found.donation.names == ("params",)

@@ -234,6 +234,8 @@ def _rewritten(
         except Exception as error:  # a bug of jxc must not end the user's program
             if found.strict:
                 raise
+            if _is_of_other_program(run, error):
+                return plain
             run.failure = _first_line(error)
             _report_failure(error, plain)
             return plain
@@ -243,6 +245,25 @@ def _rewritten(
         for block in blocks_of_thread():
             block.log.compilations.append(run.program)
     return result.module
+
+
+def _is_of_other_program(run: _Run, error: Exception) -> bool:
+    """Whether a plan that was made for another program does not apply; warns once of each plan.
+
+    JAX compiles a program for each operation outside of `jit`, under JXC_PIPELINE too.
+    """
+    program, pipeline = module_name(run.plain), run.found.pipeline
+    steps = () if isinstance(pipeline, str) else pipeline.steps
+    made_for = next((each.made_for for each in steps if each.made_for), program)
+    cause = error.__cause__ if isinstance(error, PassError) else error
+    if made_for == program or not isinstance(cause, JxcError):
+        return False
+    if first_time((run.label, "other programs")):
+        warn_user(
+            f"{error}\nThe plan was made for {made_for!r}. {program!r} and other programs to which "
+            "it does not apply are compiled without it."
+        )
+    return True
 
 
 def _passed(

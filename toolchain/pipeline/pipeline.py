@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from ..errors import UsageError, did_you_mean
 from ..ir import make_context
-from ..rewrite import Pass, PassLike, Rule
+from ..rewrite import File, Pass, PassLike, Rule
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
 from .library import Library
@@ -56,7 +56,10 @@ def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipelin
     if isinstance(spec, Pipeline):
         return spec
     if isinstance(spec, str) and library is None and PLAN_SUFFIX not in spec:
-        return _of_names(spec)  # a plan is a file, which may change
+        found = _of_names(spec)
+        options = (value for step in found.steps for value in step.options.values())
+        if not any(isinstance(value, File) for value in options):  # which may change
+            return found
     return _pipeline_of(spec, library or Library())
 
 
@@ -118,8 +121,9 @@ class _StepFinder:
 
     def _of_plan(self, element: Element) -> list[PipelineStep]:
         """The passes of a plan; those that read plans read this one."""
-        elements = parse_pipeline(read_plan(element.name))
-        return [bind_plan(s, element.name) for each in elements for s in self.steps(each)]
+        pipeline, program = read_plan(element.name)
+        elements = parse_pipeline(pipeline)
+        return [bind_plan(s, element.name, program) for each in elements for s in self.steps(each)]
 
     def _step(self, element: Element) -> PipelineStep:
         name = element.name

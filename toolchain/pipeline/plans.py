@@ -15,8 +15,8 @@ PLAN_VERSION = 1
 _OPTION = "plan"
 
 
-def read_plan(path: str) -> str:
-    """The textual pipeline of a plan.
+def read_plan(path: str) -> tuple[str, str]:
+    """The textual pipeline of a plan, and the name of its program, which may be empty.
 
     Raises:
         UsageError: there is no such file, or it is not a plan of a known version.
@@ -35,14 +35,17 @@ def read_plan(path: str) -> str:
             f'{path}: expected the passes, such as pipeline = "rematerialize,O2"; found '
             f"{pipeline!r}"
         )
-    return pipeline
+    made_for = found.get("made_for")
+    program = made_for.get("program") if isinstance(made_for, dict) else None
+    return pipeline, program if isinstance(program, str) else ""
 
 
-def bind_plan(step: PipelineStep, path: str) -> PipelineStep:
+def bind_plan(step: PipelineStep, path: str, program: str) -> PipelineStep:
     """A step of a plan: a pass that has an option `plan` reads the plan, unless it names another.
 
     The path becomes absolute, so that the printed pipeline is the same in any directory.
     """
+    step = replace(step, made_for=program)
     options = {} if step.python is None else step.python.options
     if _OPTION not in options or _OPTION in step.options:
         return step

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, overload
 
@@ -18,15 +20,23 @@ from .rule import Contract, PassContext, Rule, RuleCount, check_parameters, keba
 class File:
     """A file that an option of a pass names; it must exist when the pipeline is parsed.
 
+    Files of one path are equal if their contents were equal then: JAX keeps the executables of
+    equal pipelines.
+
     Raises:
         UsageError: there is no such file.
     """
 
     path: str = ""
+    _contents: bytes = field(default=b"", init=False)
 
     def __post_init__(self) -> None:
-        if self.path and not Path(self.path).is_file():
+        if not self.path:
+            return
+        if not Path(self.path).is_file():
             raise UsageError(f"{self.path}: no such file")
+        with suppress(OSError):  # `read` raises
+            object.__setattr__(self, "_contents", sha256(Path(self.path).read_bytes()).digest())
 
     def __repr__(self) -> str:
         return repr(self.path)

@@ -7,7 +7,7 @@
 // CHECK: :14: microbatch cannot split the batch at this dot_general: it multiplies each example by each other example of the batch
 // DIVISORS: steps=3 does not divide the batch of 8: expected one of 2, 4, 8
 // STEPS: steps=1: expected 2 or more iterations
-// NAME: there is no argument 'z'
+// NAME: the program uses no argument 'z'
 
 func.func @main(%x: tensor<8x5xf32>) -> tensor<8x8xf32> {
   %0 = stablehlo.exponential %x : tensor<8x5xf32>

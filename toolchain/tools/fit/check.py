@@ -24,7 +24,8 @@ from ...ir.bounds import trip_count
 from ...ir.locations import INLINE, inline_calls
 from ...ir.module import main_of, walk
 from ...ir.values import shape_of
-from ...passes.microbatch.batch import batch_arguments
+from ...passes.microbatch import split_analysis
+from ...passes.microbatch.batch import batch_candidates
 from ...pipeline import make_pipeline, run_pipeline
 from ...pipeline.native import run_native
 from ...rewrite import PassContext, reassociates
@@ -63,8 +64,8 @@ def check_plan(module: ir.Module, again: str, parts: int, batch: str, target: st
     Raises:
         JxcError: results differ.
     """
-    numbers, size = batch_of(module, batch) if parts > 1 else ([], 0)
-    in_parts = in_parts_pass(parts, ",".join(map(str, numbers)))
+    size = batch_size(module, batch) if parts > 1 else 0
+    in_parts = in_parts_pass(parts, _numbers(module, batch, parts) if parts > 1 else "")
     split = rewritten(in_parts, target, module) if parts > 1 else module
     found = []
     if again and is_same_by_numbering(split, rewritten(again, target, split)):
@@ -83,8 +84,15 @@ def in_parts_pass(parts: int, batch: str) -> str:
     return f"microbatch{{steps={parts}{named}}}" if parts > 1 else ""
 
 
-def batch_of(module: ir.Module, batch: str) -> tuple[list[int], int]:
-    """The numbers of the arguments that have the batch, and its size.
+def _numbers(module: ir.Module, batch: str, parts: int) -> str:
+    """The numbers of the arguments that are split, which may be others in smaller versions."""
+    copy = clone_module(module)
+    with copy.context:
+        return ",".join(map(str, split_analysis(copy.operation, batch, 0, parts).batch))
+
+
+def batch_size(module: ir.Module, batch: str) -> int:
+    """The size of the batch.
 
     Raises:
         UsageError: `batch` names no argument.
@@ -93,8 +101,8 @@ def batch_of(module: ir.Module, batch: str) -> tuple[list[int], int]:
     main = main_of(module)
     if main is None:
         raise JxcError("the module has no function @main, whose batch to split")
-    found = batch_arguments(main, batch, 0)
-    return found, shape_of(main.regions[0].blocks[0].arguments[found[0]])[0]
+    (first, *_), *_ = batch_candidates(main, batch, 0)
+    return shape_of(main.regions[0].blocks[0].arguments[first])[0]
 
 
 def rewritten(pipeline: str, target: str, module: ir.Module) -> ir.Module:

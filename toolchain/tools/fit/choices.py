@@ -16,7 +16,7 @@ from ...ir.module import main_of
 from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
 from ...rewrite import PassContext
-from .check import batch_of, in_parts_pass
+from .check import batch_size, in_parts_pass
 from .frontier import FitChoice, Frontier
 from .loops import loop_choices, unbeaten
 
@@ -66,7 +66,7 @@ class Choices:
 
     def _batch_size(self) -> int:
         try:
-            return batch_of(self.lowered.module, self.batch)[1]
+            return batch_size(self.lowered.module, self.batch)
         except JxcError as error:
             if self.batch:
                 raise

@@ -20,7 +20,7 @@ from ...ir.module import donated_arguments, main_of
 from ...units import show_bytes
 
 _SMALL = 0.01
-"""The share of what a program needs below which donating is not advised."""
+"""The share below which donating is not advised: of what a program needs, and of all donations."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def donation_of(version: Lowered, target: Target, needed: int) -> Donation | Non
 def _donable(module: ir.Module) -> dict[str, list[int]]:
     """By parameter, the arguments whose types are those of results that no argument takes yet.
 
-    Parameters of which less than half of the bytes fit are left out: JAX warns of the rest.
+    Parameters of which less than half of the bytes fit are left out: JAX warns of the rest. So are
+    small ones, such as a learning rate that has the type of the loss.
     """
     main = main_of(module)
     if main is None:
@@ -92,7 +93,7 @@ def _donable(module: ir.Module) -> dict[str, list[int]]:
     for number, name in enumerate(argument_names(main)):
         if number not in donated:
             parameters.setdefault(name.partition("[")[0].partition(".")[0], []).append(number)
-    found = {}
+    found: dict[str, list[int]] = {}
     for name, numbers in parameters.items():
         taken = []
         for number in numbers:
@@ -104,7 +105,8 @@ def _donable(module: ir.Module) -> dict[str, list[int]]:
             found[name] = taken
         else:
             free.update(types.inputs[number] for number in taken)
-    return found
+    bytes_ = {name: sum(bytes_of(types.inputs[n]) for n in found[name]) for name in found}
+    return {name: found[name] for name in found if bytes_[name] > _SMALL * sum(bytes_.values())}
 
 
 def _donating(module: ir.Module, numbers: Sequence[int]) -> ir.Module:
