@@ -14,10 +14,10 @@ import jxc
 from jxc.backend.targets import find_target
 from jxc.errors import JxcError, UsageError
 from jxc.ir.shardings import argument_specs
-from jxc.tools.fit.mesh_result import MeshFit
-from jxc.tools.fit.meshes import meshes_for
-from jxc.tools.fit.products import _split
-from jxc.tools.fit.shardings import groups_of, summary, units_of
+from jxc.tools.fit.meshes.products import _split
+from jxc.tools.fit.meshes.result import MeshFit
+from jxc.tools.fit.meshes.search import meshes_for
+from jxc.tools.fit.meshes.shardings import groups_of, summary, units_of
 
 MODEL = """
 import jax

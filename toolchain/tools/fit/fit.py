@@ -13,8 +13,8 @@ from ...errors import UsageError
 from ...ir.shardings import argument_specs, module_device_count, parse_mesh
 from ...units import parse_bytes
 from .measure import require_measurable, with_measurements
-from .mesh_result import MeshFit
-from .meshes import meshes_for, search_meshes
+from .meshes.result import MeshFit
+from .meshes.search import meshes_for, search_meshes
 from .result import FitResult
 from .search import search
 

@@ -14,14 +14,13 @@ import numpy as np
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
-from ...compiled.program import Refused, compile_module
-from ...errors import JxcError
 from ...units import counted
 from .check import check_plan, in_parts_pass
 from .choices import Choices
 from .donation import donation_of
 from .frontier import FitChoice, Frontier
 from .plan import BatchSplit, FitPlan, Measure
+from .request import FitRequest, compile_version, request_of
 from .result import FitResult, Trial
 from .simulate import simulate
 
@@ -31,9 +30,6 @@ _MOST_COMPILATIONS = 16
 _CLOSE, _FAR = 0.005, 0.05
 """Shares of the time of a run: one that is not worth another compilation, and one that is worth it
 even for a choice that is not expected to fit."""
-
-_SHOWN = 6
-"""The buffers that are shown of a program that does not fit."""
 
 
 def search(
@@ -65,9 +61,8 @@ def search(
         MissingTargetError: the target's compiler is not installed.
         JxcError: the program cannot be lowered or compiled for the target.
     """
-    here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
-    until = perf_counter() + seconds
-    finder = _Finder(here, target, budget, pipeline, assume, until, exact, batch, tell)
+    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell)
+    finder = _Finder(request, exact, batch)
     try:
         return finder.with_advice(finder.run())
     except KeyboardInterrupt:
@@ -79,21 +74,11 @@ def search(
 class _Finder:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(
-        self,
-        lowered: Lowered,
-        target: Target,
-        budget: int,
-        pipeline: str,
-        assume: str | Sequence[str],
-        deadline: float,
-        exact: bool,
-        batch: str,
-        tell: Callable[[str], None],
-    ) -> None:
-        self.lowered, self.target, self.budget = lowered, target, budget
-        self.pipeline, self.assume = pipeline, assume
-        self.deadline, self.exact, self.batch, self.tell = deadline, exact, batch, tell
+    def __init__(self, request: FitRequest, exact: bool, batch: str) -> None:
+        self.request = request
+        self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
+        self.pipeline, self.tell = request.pipeline, request.tell
+        self.exact, self.batch = exact, batch
         self.base: Trial | None = None
         self.trials: dict[int, Trial] = {}
         self.found: Choices | None = None
@@ -108,7 +93,7 @@ class _Finder:
         if not self.exact:
             self.found.split(self.budget, self.tell)
         for index in chain(self._indices(), self._smaller()):
-            if self.trials and perf_counter() > self.deadline:
+            if self.trials and perf_counter() > self.request.deadline:
                 return self.result("the time is over")
             self._try(index)
         return self.result("")
@@ -193,7 +178,7 @@ class _Finder:
             return self._after(path)
 
     def _after(self, pipeline: str) -> Lowered:
-        return self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
+        return self.request.after(pipeline)
 
     def _plan(self, choice: FitChoice, trial: Trial | None = None) -> FitPlan:
         assert self.found is not None
@@ -219,18 +204,13 @@ class _Finder:
         return BatchSplit(choice.parts, first.peak - alone.peak, alone.seconds - first.seconds)
 
     def _compiled(self, name: str, lowered: Lowered) -> Trial:
-        found = compile_module(lowered.module, self.target, {}, self.lowered.mesh)
-        if isinstance(found, Refused):
-            if found.fit is None:
-                raise JxcError(f"{self.target.name} refused the program: {found.message}")
-            return Trial(name, found.fit.needed, None, largest=found.fit.largest)
-        fit = found.fit
+        found = compile_version(lowered, self.target, self.lowered.mesh)
         return Trial(
             name,
-            fit.needed,
-            found.step.seconds + found.mapping_seconds,
-            largest=tuple(map(str, found.memory.buffers[:_SHOWN])),
-            compile_seconds=found.build.seconds,
+            found.needed,
+            found.seconds,
+            largest=found.largest,
+            compile_seconds=found.compile_seconds,
         )
 
     def result(self, stopped: str) -> FitResult:

@@ -12,19 +12,19 @@ from time import perf_counter
 
 from jaxlib.mlir import ir
 
-from ...backend.lowered import Lowered
-from ...backend.targets import Target
-from ...backend.targets.build import build
-from ...compiled.program import Refused, compile_module
-from ...compiled.schedule import fabric_of
-from ...cost.network import Fabric
-from ...errors import JxcError, UsageError
-from ...ir import write_bytecode
-from ...ir.propagation import as_xla_imports
-from ...ir.shardings import device_count, format_mesh, meshes_of
+from ....backend.lowered import Lowered
+from ....backend.targets import Target
+from ....backend.targets.build import build
+from ....compiled.schedule import fabric_of
+from ....cost.network import Fabric
+from ....errors import JxcError, UsageError
+from ....ir import write_bytecode
+from ....ir.propagation import as_xla_imports
+from ....ir.shardings import device_count, format_mesh, meshes_of
+from ..request import FitRequest, compile_version, request_of
 from .explore import Correction, Explorer, Place, Sharded
-from .mesh_result import MeshFit, MeshTrial
 from .partition import Predictor
+from .result import MeshFit, MeshTrial
 from .shardings import groups_of, units_of
 
 _MOST_COMPILATIONS = 12
@@ -74,13 +74,11 @@ def search_meshes(
         UsageError: no argument of the program can be split.
         JxcError: the program cannot be lowered or compiled for the target.
     """
-    here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
-    started = perf_counter()
+    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell)
     with TemporaryDirectory() as folder:
-        search = _MeshSearch(here, target, budget, pipeline, assume, Path(folder), tell)
-        search.until = started + seconds
+        search = _MeshSearch(request, Path(folder))
         try:
-            search.explore(meshes, started + _SHARE * seconds)
+            search.explore(meshes, request.deadline - (1 - _SHARE) * seconds)
             search.compile_best()
             return search.result("")
         except KeyboardInterrupt:
@@ -127,29 +125,17 @@ def meshes_for(
 class _MeshSearch:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(
-        self,
-        lowered: Lowered,
-        target: Target,
-        budget: int,
-        pipeline: str,
-        assume: str | Sequence[str],
-        folder: Path,
-        tell: Callable[[str], None],
-    ) -> None:
-        self.lowered, self.target, self.budget = lowered, target, budget
-        self.pipeline, self.assume = pipeline, assume
-        self.folder, self.tell = folder, tell
-        self.until = 0.0
+    def __init__(self, request: FitRequest, folder: Path) -> None:
+        self.request, self.folder, self.tell = request, folder, request.tell
+        lowered, target = request.lowered, request.target
         self.trials: list[MeshTrial] = []
         self.tried: list[Sharded] = []
-        rewritten = lowered.opt(pipeline, target=target.name, assume=assume).module
-        plain = as_xla_imports(rewritten.operation)
+        plain = as_xla_imports(request.after(request.pipeline).module.operation)
         (folder / "module.mlirbc").write_bytes(write_bytecode(plain))
         self.predictor = Predictor(str(folder / "module.mlirbc"), target.name)
         groups = groups_of(plain)
         self.explorer = Explorer(
-            groups, units_of(groups), self.predictor, folder, budget, 0.0, tell
+            groups, units_of(groups), self.predictor, folder, request.budget, 0.0, self.tell
         )
         if not self.explorer.units:
             raise UsageError(f"{lowered.name} has no argument that could be split over devices")
@@ -162,16 +148,17 @@ class _MeshSearch:
     def _fabrics(self, meshes: Sequence[Mapping[str, int]]) -> list[Fabric | None]:
         """The network between the devices of each mesh, in its order."""
         count = device_count(meshes[0])
-        if self.target.kind != "tpu":
-            return [fabric_of(self.target, (), count)] * len(meshes)
-        self.tell(f"asking {self.target.name} for its network")
+        target = self.request.target
+        if target.kind != "tpu":
+            return [fabric_of(target, (), count)] * len(meshes)
+        self.tell(f"asking {target.name} for its network")
         made = build(
-            _empty(count, self.lowered.module.context),
-            self.target,
+            _empty(count, self.request.lowered.module.context),
+            target,
             mesh=meshes[0],
             other_meshes=meshes[1:],
         )
-        first = fabric_of(self.target, made.places, count)
+        first = fabric_of(target, made.places, count)
         orders = [made.orders.get(format_mesh(mesh)) for mesh in meshes]
         return [
             replace(first, devices=tuple(first.devices[n] for n in order))
@@ -186,19 +173,19 @@ class _MeshSearch:
             started = perf_counter()
             self._compile(found)
             now = perf_counter()
-            if now + (now - started) > self.until:  # the next one would take as long
+            if now + (now - started) > self.request.deadline:  # the next one would take as long
                 return
 
     def _next(self) -> Sharded | None:
         """The candidate to compile next."""
         found = map(_simplified, self.explorer.found)
         left = [each for each in found if not any(_alike(each, other) for other in self.tried)]
-        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
         if not left or len(self.tried) >= _MOST_COMPILATIONS:
             return None
         if not fitting:
             least = min(map(self.explorer.needed, left))
-            is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
+            is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.request.budget
             return None if is_hopeless else left[0]
         for simple in map(_simplified, self._simple()):
             if not any(_alike(simple, other) for other in self.tried):
@@ -216,7 +203,7 @@ class _MeshSearch:
         That is the best start, and the best one that splits the inputs alone.
         """
         starts = sorted(self.explorer.starts, key=self.explorer.score)
-        fitting = [each for each in starts if self.explorer.needed(each) <= self.budget]
+        fitting = [each for each in starts if self.explorer.needed(each) <= self.request.budget]
         of_inputs = [s for s in fitting if s.state and not any(u.is_updated for u in s.state)]
         yield from (*starts[:1], *of_inputs[:1])
 
@@ -226,34 +213,28 @@ class _MeshSearch:
         self.tell(f"compiling shardings over {format_mesh(mesh)}")
         rules = self.folder / f"trial-{len(self.tried)}.rules"
         rules.write_text(sharded.rules)
-        pipeline = ",".join(filter(None, [f"annotate-sharding{{rules={rules}}}", self.pipeline]))
-        after = self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
-        found = compile_module(after.module, self.target, {}, mesh)
-        if isinstance(found, Refused):
-            if found.fit is None:
-                raise JxcError(f"{self.target.name} refused the program: {found.message}")
-            largest = tuple(map(str, found.fit.largest))
-            self.trials.append(MeshTrial(sharded, found.fit.needed, largest=largest))
-        else:
-            largest = tuple(map(str, found.memory.buffers[:6]))
-            step, built = found.step, found.build
-            times = step.computation_seconds, step.exposed_seconds
-            trial = MeshTrial(
-                sharded, found.fit.needed, *times, largest, built.seconds, built.order
-            )
-            self.trials.append(trial)
+        passes = [f"annotate-sharding{{rules={rules}}}", self.request.pipeline]
+        after = self.request.after(",".join(filter(None, passes)))
+        self.trials.append(MeshTrial(sharded, compile_version(after, self.request.target, mesh)))
         self.explorer.correction = _correction(self.trials)
 
     def result(self, stopped: str) -> MeshFit:
         """What was found until now."""
         if not self.trials:
             why = self.predictor.failure or "they contradict the program"
-            raise JxcError(f"{self.lowered.name}: no sharding can be propagated: {why}")
-        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+            raise JxcError(f"{self.request.lowered.name}: no sharding can be propagated: {why}")
+        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
         chosen = min(fitting, key=lambda trial: trial.seconds, default=None)
         considered = len(self.explorer.found)
+        asked = self.request
         return MeshFit(
-            self.lowered, self.target, self.budget, tuple(self.trials), chosen, considered, stopped
+            asked.lowered,
+            asked.target,
+            asked.budget,
+            tuple(self.trials),
+            chosen,
+            considered,
+            stopped,
         )
 
 
@@ -288,12 +269,12 @@ def _correction(trials: Sequence[MeshTrial]) -> Correction:
     Those that were slower than expected say little of others. Of memory, the middle of all counts.
     """
     best = min(trials, key=lambda trial: trial.seconds)
-    found, known = best.sharded.prediction, best.computation_seconds
+    found, known = best.sharded.prediction, best.compiled.computation_seconds
     memory = median(trial.needed / trial.sharded.prediction.needed for trial in trials)
     if known is None:
         return Correction(memory=memory or 1.0)
     sent = found.network_seconds
-    waits = max(best.waiting_seconds / sent, _LEAST_WAIT) if sent else 1.0
+    waits = max(best.compiled.waiting_seconds / sent, _LEAST_WAIT) if sent else 1.0
     return Correction(known / found.seconds if found.seconds else 1.0, waits, memory or 1.0)
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from ...backend.lowered import Lowered
-from ...backend.targets import Target
-from ...display.console import text_console
-from ...errors import UsageError
-from ...ir.shardings import format_mesh
-from ...units import show_bytes, show_seconds, text_width
+from ....backend.lowered import Lowered
+from ....backend.targets import Target
+from ....display.console import text_console
+from ....errors import UsageError
+from ....ir.shardings import format_mesh
+from ....units import show_bytes, show_seconds, text_width
+from ..request import CompiledVersion
+from .code import code_of
 from .explore import Sharded
-from .mesh_code import code_of
 from .shardings import summary
 
 _WIDTH = 80
@@ -28,27 +30,21 @@ class MeshTrial:
 
     Attributes:
         sharded: the shardings.
-        needed: bytes of one device, by the compiler; 0 if it refused the program without a number.
-        computation_seconds: of a step, estimated from the compiler's numbers; None if it refused.
-        waiting_seconds: how long a device waits for others.
-        largest: descriptions of the largest buffers at the peak.
-        compile_seconds: of the target's compiler.
-        order: a note on the order of the devices; empty if it is that of `jax.make_mesh`.
+        compiled: what the compiler said of them.
     """
 
     sharded: Sharded
-    needed: int
-    computation_seconds: float | None = None
-    waiting_seconds: float = 0.0
-    largest: tuple[str, ...] = field(default=(), repr=False)
-    compile_seconds: float = 0.0
-    order: str = field(default="", repr=False)
+    compiled: CompiledVersion
+
+    @property
+    def needed(self) -> int:
+        """Bytes of one device; 0 if the compiler refused the program without a number."""
+        return self.compiled.needed
 
     @property
     def seconds(self) -> float:
         """The time of a step with communication; infinite if the compiler refused it."""
-        known = self.computation_seconds
-        return float("inf") if known is None else known + self.waiting_seconds
+        return inf if self.compiled.seconds is None else self.compiled.seconds
 
     @property
     def rules(self) -> str:
@@ -57,15 +53,15 @@ class MeshTrial:
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
-        known = self.computation_seconds is not None
+        found, known = self.compiled, self.compiled.seconds is not None
         return {
             "name": summary(self.sharded.specs),
             "mesh": dict(self.sharded.mesh),
             "needed_bytes": self.needed,
             "estimated_seconds": self.seconds if known else None,
-            "computation_seconds": self.computation_seconds,
-            "exposed_seconds": self.waiting_seconds if known else None,
-            "compile_seconds": self.compile_seconds,
+            "computation_seconds": found.computation_seconds,
+            "exposed_seconds": found.waiting_seconds if known else None,
+            "compile_seconds": found.compile_seconds,
         }
 
 
@@ -116,7 +112,7 @@ class MeshFit:
             return ""
         sharded = self.chosen.sharded
         specs = {at: spec for group, spec in sharded.specs.items() for at in group.members}
-        is_reordered = bool(self.chosen.order)
+        is_reordered = bool(self.chosen.compiled.order)
         return code_of(self.lowered, specs, sharded.mesh, is_reordered=is_reordered)
 
     def save(self, path: str | Path) -> None:
@@ -144,7 +140,7 @@ class MeshFit:
             "chosen": self.chosen.as_json() if self.chosen else None,
             "rules": self.chosen.rules if self.chosen else None,
             "code": self.code or None,
-            "largest": list(self.smallest.largest),
+            "largest": list(self.smallest.compiled.largest),
             "stopped": self.stopped or None,
         }
 
@@ -182,10 +178,10 @@ def _verdict(found: MeshFit) -> str:
 
 
 def _row(found: MeshFit, trial: MeshTrial) -> tuple[str, ...]:
-    known = trial.computation_seconds
+    known = trial.compiled.computation_seconds
     times: tuple[str, ...] = ("refused", "", "")
     if known is not None:
-        times = tuple(map(show_seconds, (known, trial.waiting_seconds, trial.seconds)))
+        times = tuple(map(show_seconds, (known, trial.compiled.waiting_seconds, trial.seconds)))
     mark = "<- chosen" if trial is found.chosen else ""
     split = summary(trial.sharded.specs)
     return format_mesh(trial.sharded.mesh), split, show_bytes(trial.needed), *times, mark
@@ -195,7 +191,7 @@ def _notes(found: MeshFit) -> Iterator[str]:
     yield f"{found.considered} shardings were considered, {len(found.trials)} were compiled"
     if found.chosen is None:
         yield "what holds the rest:"
-        yield from (f"  {each}" for each in found.smallest.largest)
+        yield from (f"  {each}" for each in found.smallest.compiled.largest)
     elif found.code:
         yield f"\n{found.code.rstrip()}\n"
     if found.stopped:

@@ -23,25 +23,25 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
-from ...child import Child, ChildLost, serve as serve_requests
-from ...compiled.collectives import groups_along
-from ...cost.flops import bytes_of
-from ...cost.liveness import Timeline
-from ...cost.network import Fabric, Groups
-from ...errors import JxcError
-from ...ir import clone_module, functions, make_context, read_module, walk
-from ...ir.module import donated_arguments, main_of
-from ...ir.propagation import (
+from ....child import Child, ChildLost, serve as serve_requests
+from ....compiled.collectives import groups_along
+from ....cost.flops import bytes_of
+from ....cost.liveness import Timeline
+from ....cost.network import Fabric, Groups
+from ....errors import JxcError
+from ....ir import clone_module, functions, make_context, read_module, walk
+from ....ir.module import donated_arguments, main_of
+from ....ir.propagation import (
     argument_shardings,
     propagation_passes,
     result_shardings,
     shardings_of_results,
     split_of,
 )
-from ...ir.shardings import SHARDY, Spec, meshes_of, parse_mesh, without_trailing
-from ...passes.annotate_sharding import annotate_sharding
-from ...rewrite import File, PassContext
-from ...rewrite.device_work import gathered_values, runs_of
+from ....ir.shardings import SHARDY, Spec, meshes_of, parse_mesh, without_trailing
+from ....passes.annotate_sharding import annotate_sharding
+from ....rewrite import File, PassContext
+from ....rewrite.device_work import gathered_values, runs_of
 from .products import reshard_products
 
 _EXPLICIT = (

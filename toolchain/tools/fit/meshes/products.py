@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 
-from ...ir import walk
-from ...ir.propagation import argument_shardings, result_shardings
+from ....ir import walk
+from ....ir.propagation import argument_shardings, result_shardings
 
 Factor = tuple[str, int]
 """A dimension of a product: of its batch, contracted, or free on the left or the right."""

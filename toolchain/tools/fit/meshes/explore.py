@@ -15,8 +15,8 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter
 
-from ...cost.network import Fabric
-from ...ir.shardings import Spec, format_mesh
+from ....cost.network import Fabric
+from ....ir.shardings import Spec, format_mesh
 from .partition import Prediction, Predictor, ShardingCandidate
 from .shardings import (
     ShardingGroup,

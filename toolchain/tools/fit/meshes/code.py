@@ -9,8 +9,8 @@ from typing import Any
 import jax
 from jax.tree_util import keystr
 
-from ...backend.lowered import Lowered
-from ...ir.shardings import Spec
+from ....backend.lowered import Lowered
+from ....ir.shardings import Spec
 from .shardings import starred_path
 
 _MESH = """\
