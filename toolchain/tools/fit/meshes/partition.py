@@ -33,6 +33,7 @@ from ....ir import clone_module, functions, make_context, read_module, walk
 from ....ir.module import donated_arguments, main_of
 from ....ir.propagation import (
     argument_shardings,
+    local_type,
     propagation_passes,
     result_shardings,
     shardings_of_results,
@@ -219,8 +220,7 @@ def _make_local(module: ir.Module) -> None:
         for value, sharding in zip(values, given, strict=False):
             split, kind = split_of(sharding, meshes), value.type
             if any(count > 1 for count in split):
-                shape = [-(-size // n) for size, n in zip(kind.shape, split, strict=True)]
-                value.set_type(ir.RankedTensorType.get(shape, kind.element_type))
+                value.set_type(local_type(kind, split))
 
     for function in functions(module).values():
         shrink(function.regions[0].blocks[0].arguments, argument_shardings(function))
