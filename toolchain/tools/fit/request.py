@@ -27,6 +27,8 @@ class FitRequest:
         assume: promises such as "no-nans".
         deadline: no further version is compiled after it, by `perf_counter`.
         tell: called with what is being done.
+        exact: whether the batch may not be split, which sums in another order.
+        batch: the arguments that have the batch, as for `microbatch`; found if empty.
     """
 
     lowered: Lowered
@@ -36,6 +38,8 @@ class FitRequest:
     assume: str | Sequence[str]
     deadline: float
     tell: Callable[[str], None]
+    exact: bool = False
+    batch: str = ""
 
     def after(self, pipeline: str) -> Lowered:
         """The program after a pipeline."""
@@ -50,11 +54,13 @@ def request_of(
     assume: str | Sequence[str],
     seconds: float,
     tell: Callable[[str], None],
+    exact: bool = False,
+    batch: str = "",
 ) -> FitRequest:
     """A request that ends after so many seconds; the program is lowered again for the target."""
     deadline = perf_counter() + seconds
     here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
-    return FitRequest(here, target, budget, pipeline, assume, deadline, tell)
+    return FitRequest(here, target, budget, pipeline, assume, deadline, tell, exact, batch)
 
 
 @dataclass(frozen=True)

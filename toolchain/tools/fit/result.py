@@ -17,6 +17,7 @@ from ...units import show_bytes, show_seconds, text_width
 from .donation import Donation
 from .frontier import FitChoice
 from .plan import BatchSplit, FitPlan
+from .request import CompiledVersion
 
 _WIDTH = 80
 
@@ -46,6 +47,7 @@ class Trial:
         largest: descriptions of the largest buffers at the peak.
         compile_seconds: of the target's compiler.
         measured: what it needed here; None if it was not measured.
+        compiled: all that the compiler said.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Trial:
     largest: tuple[str, ...] = field(default=(), repr=False)
     compile_seconds: float = 0.0
     measured: MeasuredRun | None = None
+    compiled: CompiledVersion | None = field(default=None, repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -66,6 +69,18 @@ class Trial:
             "measured_bytes": self.measured.needed if self.measured else None,
             "measured_seconds": self.measured.seconds if self.measured else None,
         }
+
+
+def trial_of(name: str, found: CompiledVersion) -> Trial:
+    """The trial of a version that was compiled."""
+    return Trial(
+        name,
+        found.needed,
+        found.seconds,
+        largest=found.largest,
+        compile_seconds=found.compile_seconds,
+        compiled=found,
+    )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .donation import donation_of
 from .frontier import FitChoice, Frontier
 from .plan import BatchSplit, FitPlan, Measure
 from .request import FitRequest, compile_version, request_of
-from .result import FitResult, Trial
+from .result import FitResult, Trial, trial_of
 from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
@@ -61,8 +61,8 @@ def search(
         MissingTargetError: the target's compiler is not installed.
         JxcError: the program cannot be lowered or compiled for the target.
     """
-    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell)
-    finder = _Finder(request, exact, batch)
+    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
+    finder = _Finder(request)
     try:
         return finder.with_advice(finder.run())
     except KeyboardInterrupt:
@@ -71,21 +71,34 @@ def search(
         return finder.result("interrupted")
 
 
+def search_from(request: FitRequest, base: Trial) -> FitResult:
+    """Find the cheapest plan of a program that was compiled without one.
+
+    Args:
+        request: the program and the budget.
+        base: what the compiler said of the program.
+    """
+    finder = _Finder(request)
+    finder.base = base
+    return finder.run()
+
+
 class _Finder:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(self, request: FitRequest, exact: bool, batch: str) -> None:
+    def __init__(self, request: FitRequest) -> None:
         self.request = request
         self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
         self.pipeline, self.tell = request.pipeline, request.tell
-        self.exact, self.batch = exact, batch
+        self.exact, self.batch = request.exact, request.batch
         self.base: Trial | None = None
         self.trials: dict[int, Trial] = {}
         self.found: Choices | None = None
 
     def run(self) -> FitResult:
-        self.tell(f"compiling {self.lowered.name} for {self.target.name}")
-        self.base = self._compiled("no plan", self._after(self.pipeline))
+        if self.base is None:
+            self.tell(f"compiling {self.lowered.name} for {self.target.name}")
+            self.base = self._compiled("no plan", self._after(self.pipeline))
         if self.base.needed <= self.budget:
             return self.result("")
         self.tell("choosing values to compute again")
@@ -204,14 +217,7 @@ class _Finder:
         return BatchSplit(choice.parts, first.peak - alone.peak, alone.seconds - first.seconds)
 
     def _compiled(self, name: str, lowered: Lowered) -> Trial:
-        found = compile_version(lowered, self.target, self.lowered.mesh)
-        return Trial(
-            name,
-            found.needed,
-            found.seconds,
-            largest=found.largest,
-            compile_seconds=found.compile_seconds,
-        )
+        return trial_of(name, compile_version(lowered, self.target, self.lowered.mesh))
 
     def result(self, stopped: str) -> FitResult:
         """What was found until now."""
