@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +80,17 @@ class FitPlan:
     split: BatchSplit | None = None
     rules: str = ""
 
+    def with_rules(self, rules: str) -> FitPlan:
+        """The plan for a program that is split over devices by rules first."""
+        pipeline = ",".join(filter(None, ["annotate-sharding", self.pipeline]))
+        return replace(self, pipeline=pipeline, rules=rules)
+
     def as_text(self) -> str:
         """The file."""
         lines = [
             "# A plan of `jxc fit`: how a program is split over devices, in how many parts its",
-            "# batch runs, and which values are computed again, so that it fits into memory. It is a",
-            '# pipeline: jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE.',
+            "# batch runs, and which values are computed again, so that it fits into memory. It is",
+            '# a pipeline: jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE.',
             "# Entries match by op, function and text of the line, so that sizes and the number of",
             "# layers may change. The keys values, bytes and seconds are notes.",
             f"version = {PLAN_VERSION}",

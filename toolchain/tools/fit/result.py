@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -179,13 +180,19 @@ def as_text(result: FitResult) -> str:
         console.print(table)
         if result.base.measured:
             console.print(_measured(result))
-        if result.plan and result.plan.split:
-            console.print(_about(result.plan.split), markup=False)
-        if result.plan and result.plan.measures:
-            console.print(_measures(result.plan))
+        if result.plan:
+            print_plan(console, result.plan)
         for line in _notes(result):
             console.print(line, markup=False)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def print_plan(console: Console, plan: FitPlan) -> None:
+    """Show the parts of the batch, and a table of the values that are computed again."""
+    if plan.split:
+        console.print(_about(plan.split), markup=False)
+    if plan.measures:
+        console.print(_measures(plan))
 
 
 def _verdict(result: FitResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isclose, prod
+from math import inf, isclose, prod
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ from ....ir.shardings import device_count, format_mesh, meshes_of
 from ..request import FitRequest, compile_version, request_of
 from .explore import Correction, Explorer, Place, Sharded
 from .partition import Predictor
+from .plans import Planner
 from .result import MeshFit, MeshTrial
 from .shardings import groups_of, units_of
 
@@ -32,6 +33,9 @@ _USUAL_COMPILATIONS = 5
 _AXES = ("x", "y")
 _SHARE = 0.4
 """The share of the time limit in which candidates are predicted."""
+
+_SHARE_OF_PLANS = 0.4
+"""The share of the time limit for plans, if candidates may be faster with them."""
 
 _HOPELESS = 1.5
 """Nothing fits if all candidates are expected to need so many times the budget."""
@@ -55,9 +59,15 @@ def search_meshes(
     pipeline: str = "O2",
     assume: str | Sequence[str] = (),
     seconds: float = 300.0,
+    exact: bool = False,
+    batch: str = "",
+    only_shardings: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> MeshFit:
     """Find the shardings of arguments and results with which a step is fastest.
+
+    Shardings that do not fit get a plan if they are expected to be faster with it than those that
+    fit.
 
     Args:
         lowered: the program.
@@ -67,6 +77,8 @@ def search_meshes(
         pipeline: the passes that run after `annotate-sharding`, as text.
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one.
+        exact, batch: of plans, as for `search`.
+        only_shardings: whether no plan is made.
         tell: called with what is being done.
 
     Raises:
@@ -74,12 +86,15 @@ def search_meshes(
         UsageError: no argument of the program can be split.
         JxcError: the program cannot be lowered or compiled for the target.
     """
-    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell)
+    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
     with TemporaryDirectory() as folder:
         search = _MeshSearch(request, Path(folder))
         try:
             search.explore(meshes, request.deadline - (1 - _SHARE) * seconds)
-            search.compile_best()
+            search.compile_best(has_plans=not only_shardings)
+            if not only_shardings:
+                search.plan_best()
+                search.compile_best()
             return search.result("")
         except KeyboardInterrupt:
             if not search.trials:
@@ -128,6 +143,7 @@ class _MeshSearch:
     def __init__(self, request: FitRequest, folder: Path) -> None:
         self.request, self.folder, self.tell = request, folder, request.tell
         lowered, target = request.lowered, request.target
+        self.started = perf_counter()
         self.trials: list[MeshTrial] = []
         self.tried: list[Sharded] = []
         plain = as_xla_imports(request.after(request.pipeline).module.operation)
@@ -167,35 +183,71 @@ class _MeshSearch:
             for order in orders
         ]
 
-    def compile_best(self) -> None:
-        """Compile what is expected to be fastest, as long as one may beat those before."""
-        while (found := self._next()) is not None:
+    def compile_best(self, *, has_plans: bool = False) -> None:
+        """Compile what is expected to be fastest, as long as one may beat those before.
+
+        Args:
+            has_plans: whether plans follow, for which a part of the time is left.
+        """
+        while (found := self._next(has_plans)) is not None:
             started = perf_counter()
             self._compile(found)
             now = perf_counter()
-            if now + (now - started) > self.request.deadline:  # the next one would take as long
+            until = self.request.deadline
+            if has_plans and self._too_large():
+                until -= _SHARE_OF_PLANS * (until - self.started)
+            if now + (now - started) > until:  # the next one would take as long
                 return
 
-    def _next(self) -> Sharded | None:
+    def _next(self, has_plans: bool) -> Sharded | None:
         """The candidate to compile next."""
         found = map(_simplified, self.explorer.found)
         left = [each for each in found if not any(_alike(each, other) for other in self.tried)]
-        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
+        best = self._best_seconds()
         if not left or len(self.tried) >= _MOST_COMPILATIONS:
             return None
-        if not fitting:
+        if best == inf:
             least = min(map(self.explorer.needed, left))
-            is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.request.budget
-            return None if is_hopeless else left[0]
+            most = self.request.budget * (1 if has_plans else _HOPELESS)
+            return None if len(self.tried) > 1 and least > most else left[0]
         for simple in map(_simplified, self._simple()):
             if not any(_alike(simple, other) for other in self.tried):
                 return simple
-        best = min(trial.seconds for trial in fitting)
         promising = [each for each in left if self.explorer.score(each) < _CLOSE * best]
         if not promising or len(self.tried) >= _USUAL_COMPILATIONS:
             return None
         # Every second one is small: its parameters are split, and computation hides the gathers.
         return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
+
+    def _best_seconds(self) -> float:
+        """The time of the best that fits; infinite if none does."""
+        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
+        return min((trial.seconds for trial in fitting), default=inf)
+
+    def _too_large(self) -> list[Sharded]:
+        """The candidates that need more than the budget, and less time than the best that fits."""
+        known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
+        found = list[Sharded]()
+        for each in sorted(map(_simplified, self.explorer.found), key=self.explorer.time):
+            compiled = known.get(each.rules)
+            needed = compiled.needed if compiled else self.explorer.needed(each)
+            is_faster = self.explorer.time(each) < self._best_seconds()
+            is_new = not any(_alike(each, other) for other in found)
+            if needed > self.request.budget and is_faster and is_new:
+                found.append(each)
+        return found
+
+    def plan_best(self) -> None:
+        """Make plans for candidates that do not fit, as long as one may beat those before."""
+        planner = Planner(self.request, self.folder, self.explorer)
+        known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
+        prospects = planner.prospects(self._too_large(), known, self._best_seconds())
+        for number, prospect in enumerate(prospects):
+            now, deadline = perf_counter(), self.request.deadline
+            if prospect.seconds >= self._best_seconds() or (number and now > deadline):
+                return
+            until = now + (deadline - now) / (len(prospects) - number)
+            self.trials += planner.plan(prospect, known.get(prospect.sharded.rules), until)
 
     def _simple(self) -> Iterator[Sharded]:
         """What is compiled in any case, since predictions may mislead the search.
@@ -231,6 +283,7 @@ class _MeshSearch:
             asked.lowered,
             asked.target,
             asked.budget,
+            asked.pipeline,
             tuple(self.trials),
             chosen,
             considered,
@@ -268,6 +321,7 @@ def _correction(trials: Sequence[MeshTrial]) -> Correction:
 
     Those that were slower than expected say little of others. Of memory, the middle of all counts.
     """
+    trials = [trial for trial in trials if not trial.again]
     best = min(trials, key=lambda trial: trial.seconds)
     found, known = best.sharded.prediction, best.compiled.computation_seconds
     memory = median(trial.needed / trial.sharded.prediction.needed for trial in trials)
