@@ -76,7 +76,8 @@ def search_from(request: FitRequest, base: Trial) -> FitResult:
 
     Args:
         request: the program and the budget.
-        base: what the compiler said of the program.
+        base: the program without a plan, which needs more than the budget; its bytes may be a
+            prediction.
     """
     finder = _Finder(request)
     finder.base = base

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from ....backend.lowered import Lowered
 from ..choices import Choices
-from ..request import CompiledVersion, FitRequest, compile_version
+from ..request import CompiledVersion, FitRequest
 from ..result import trial_of
 from ..search import search_from
 from .explore import Explorer, Sharded
@@ -101,23 +101,23 @@ class Planner:
 
     def plan(
         self, prospect: Prospect, known: CompiledVersion | None, deadline: float
-    ) -> list[MeshTrial]:
-        """What was compiled of a candidate: without a plan, and with the best or smallest one.
+    ) -> MeshTrial | None:
+        """What was compiled of a candidate: with the best plan, or the one of the smallest peak.
 
         Args:
             prospect: the candidate.
-            known: what the compiler said of it without a plan; compiled if None.
+            known: what the compiler said of it without a plan; the prediction counts if None.
             deadline: by `perf_counter`.
         """
-        sharded, made = prospect.sharded, list[MeshTrial]()
+        sharded = prospect.sharded
         asked = replace(self.request, lowered=prospect.program, deadline=deadline)
-        if known is None:
-            asked.tell(f"compiling shardings over {sharded.place}")
-            known = compile_version(asked.after(asked.pipeline), asked.target, sharded.mesh)
-            made.append(MeshTrial(sharded, known))
-        found = search_from(asked, trial_of("no plan", known))
+        without = known or CompiledVersion(round(self.explorer.needed(sharded)))
+        found = search_from(asked, trial_of("no plan", without))
         trial = found.chosen or found.smallest
-        if trial.choice is not None and trial.compiled is not None:
-            plan = found.plan and found.plan.with_rules(sharded.rules)
-            made.append(MeshTrial(sharded, trial.compiled, trial.name, plan, found.checked))
-        return made
+        if trial.choice is None or trial.compiled is None:
+            return None
+        plan = found.plan and found.plan.with_rules(sharded.rules)
+        if plan and known is None:
+            notes = {key: v for key, v in plan.made_for.items() if "without" not in key}
+            plan = replace(plan, made_for=notes)
+        return MeshTrial(sharded, trial.compiled, trial.name, plan, found.checked)

@@ -143,7 +143,7 @@ class _MeshSearch:
     def __init__(self, request: FitRequest, folder: Path) -> None:
         self.request, self.folder, self.tell = request, folder, request.tell
         lowered, target = request.lowered, request.target
-        self.started = perf_counter()
+        self.started, self.last_seconds = perf_counter(), 0.0
         self.trials: list[MeshTrial] = []
         self.tried: list[Sharded] = []
         plain = as_xla_imports(request.after(request.pipeline).module.operation)
@@ -190,14 +190,14 @@ class _MeshSearch:
             has_plans: whether plans follow, for which a part of the time is left.
         """
         while (found := self._next(has_plans)) is not None:
-            started = perf_counter()
-            self._compile(found)
-            now = perf_counter()
             until = self.request.deadline
             if has_plans and self._too_large():
                 until -= _SHARE_OF_PLANS * (until - self.started)
-            if now + (now - started) > until:  # the next one would take as long
-                return
+            if self.trials and perf_counter() + self.last_seconds > until:
+                return  # it would take as long as the one before
+            started = perf_counter()
+            self._compile(found)
+            self.last_seconds = perf_counter() - started
 
     def _next(self, has_plans: bool) -> Sharded | None:
         """The candidate to compile next."""
@@ -243,11 +243,13 @@ class _MeshSearch:
         known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
         prospects = planner.prospects(self._too_large(), known, self._best_seconds())
         for number, prospect in enumerate(prospects):
-            now, deadline = perf_counter(), self.request.deadline
-            if prospect.seconds >= self._best_seconds() or (number and now > deadline):
+            now, best = perf_counter(), self._best_seconds()
+            left = self.request.deadline - now
+            if prospect.seconds >= best or (best < inf and left < self.last_seconds):
                 return
-            until = now + (deadline - now) / (len(prospects) - number)
-            self.trials += planner.plan(prospect, known.get(prospect.sharded.rules), until)
+            until = now + left / (len(prospects) - number)
+            made = planner.plan(prospect, known.get(prospect.sharded.rules), until)
+            self.trials += [made] if made else []
 
     def _simple(self) -> Iterator[Sharded]:
         """What is compiled in any case, since predictions may mislead the search.
