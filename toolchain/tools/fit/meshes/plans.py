@@ -23,6 +23,10 @@ from .result import MeshTrial
 _MOST = 2
 """The most candidates that get a search for a plan."""
 
+_NOT_COMPILED = 1.1
+"""By how much the time of a candidate counts more that is predicted only: the least of many
+predictions is on the low side."""
+
 _MODELLED = 5
 """The most candidates whose plans are modelled."""
 
@@ -79,7 +83,7 @@ class Planner:
 
     def _prospect(self, sharded: Sharded, compiled: CompiledVersion | None) -> Prospect | None:
         """What a plan for a candidate should reach; None if none is expected to fit."""
-        seconds = self.explorer.time(sharded)
+        seconds = _NOT_COMPILED * self.explorer.time(sharded)
         needed = self.explorer.needed(sharded)
         if compiled is not None:
             seconds, needed = compiled.seconds or seconds, compiled.needed or needed

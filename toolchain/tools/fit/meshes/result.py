@@ -195,7 +195,7 @@ def _as_text(found: MeshFit) -> str:
     """The verdict, a table of what was compiled, and the code."""
     console = text_console(text_width(_WIDTH), soft_wrap=False)
     with console.capture() as captured:
-        console.print(_verdict(found), markup=False)
+        console.print(_verdict(found), markup=False, soft_wrap=True)
         table = Table(box=None, pad_edge=False, expand=True)
         table.add_column("mesh", no_wrap=True)
         table.add_column("split over", overflow="fold", ratio=1)
