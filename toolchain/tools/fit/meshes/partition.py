@@ -44,6 +44,7 @@ from ....passes.annotate_sharding import annotate_sharding
 from ....rewrite import File, PassContext
 from ....rewrite.device_work import gathered_values, runs_of
 from .products import reshard_products
+from .windows import added_by_windows
 
 _EXPLICIT = (
     "builtin.module(func.func(sdy-insert-explicit-reshards{enable-full-version=true},"
@@ -186,7 +187,8 @@ def predict(module: ir.Module, context: PassContext, candidate: ShardingCandidat
         donated = donated_arguments(main)
         held = sum(_size(value) for at, value in enumerate(arguments) if at not in donated)
         sent = _network_seconds(main, parse_mesh(candidate.mesh), candidate.fabric, context)
-        return Prediction(timeline.seconds, sent, held + timeline.peak, specs)
+        seconds = timeline.seconds + added_by_windows(main, context)
+        return Prediction(seconds, sent, held + timeline.peak, specs)
 
 
 def run_native(module: ir.Module, passes: str) -> None:
