@@ -250,14 +250,35 @@ def _network_seconds(
     """The time of all collectives on the network, or else of their traffic with memory."""
     found: dict[tuple[str, tuple[str, ...], int], float] = defaultdict(float)
     for op, times in runs_of(main):
-        if (kind := _KINDS.get(op.operation.name)) is not None:
-            found[kind, _axes(op, mesh), _payload(op, kind)] += times
+        for message in _messages(op, mesh):
+            found[message] += times
         for value in gathered_values(op):
             found["all-gather", tuple(mesh), _size(value)] += times
     return sum(
         times * _seconds(*each, mesh, fabric, context.device.bandwidth)
         for each, times in found.items()
     )
+
+
+def _messages(op: ir.OpView, mesh: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """The kind, the axes and the payload of what devices send for an op.
+
+    XLA scatters a sum along the axes that split it afterwards, and adds up the parts along the
+    others, where Shardy has an all-reduce along all of them and then a slice.
+    """
+    kind = _KINDS.get(op.operation.name)
+    if kind is None:
+        return
+    axes, payload = _axes(op, mesh), _payload(op, kind)
+    readers = [use.owner for use in op.results[0].uses]
+    if kind == "all-reduce" and [each.operation.name for each in readers] == ["sdy.all_slice"]:
+        scattered = _axes(readers[0], mesh)
+        if set(scattered) <= set(axes):
+            yield "reduce-scatter", scattered, payload
+            axes = tuple(axis for axis in axes if axis not in scattered)
+            payload = _size(readers[0].results[0])
+    if axes:
+        yield kind, axes, payload
 
 
 def _seconds(
@@ -279,7 +300,7 @@ def _seconds(
 
 def _axes(op: ir.OpView, mesh: Mapping[str, int]) -> tuple[str, ...]:
     """The axes along which devices exchange data."""
-    names = ("reduction_axes", "gathering_axes", "reduce_scatter_axes", "params")
+    names = ("reduction_axes", "gathering_axes", "reduce_scatter_axes", "slicing_axes", "params")
     given = [str(op.attributes[name]) for name in names if name in op.attributes]
     used = set(re.findall(r'"(\w+)"', " ".join(given)))
     return tuple(axis for axis in mesh if axis in used or not given)

@@ -3,8 +3,8 @@
 A product in front of a reduce-scatter is not computed as a whole, such as the gradient of a
 parameter that is split over the devices of a batch. XLA computes it in parts, one for each device,
 and sends the sums on while it computes the next parts ("windowed einsum"). Each iteration computes
-two parts, and adds them to two sums that arrive from both neighbours. The kernels are small, so that
-the loop takes longer than the product.
+two parts, and adds them to the sums that arrive from both neighbours. The kernels are small, so
+that the loop takes longer than the product.
 """
 
 from __future__ import annotations
