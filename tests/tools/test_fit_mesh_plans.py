@@ -9,12 +9,13 @@ import pytest
 
 import jxc
 from jxc.backend.targets import find_target
-from jxc.errors import UsageError
+from jxc.errors import JxcError, UsageError
 from jxc.ir.module import walk
 from jxc.ir.propagation import local_types
 from jxc.ir.shardings import argument_specs
 from jxc.tools.fit.check import check_plan, without_shardings
 from jxc.tools.fit.choices import Choices
+from jxc.tools.fit.meshes.plans import Planner
 from jxc.tools.fit.plan import FitPlan
 
 LAYERS = """
@@ -177,3 +178,15 @@ def test_program_with_its_own_shardings_gets_bytes_of_one_device(tmp_path):
     found = jxc.fit(split, max_memory="4MiB", exact=True)
     assert found.fits and found.plan and "exact" in found.checked
     assert 0 < max(each.bytes for each in found.plan.measures) <= 4 * 512 * 256 * 4
+
+
+def test_plan_that_fails_leaves_the_shardings(tmp_path, monkeypatch):
+    def failing(*_):
+        raise JxcError("no values")
+
+    monkeypatch.setattr(Planner, "prospects", failing)
+    model = imported(tmp_path, LAYERS)
+    found = jxc.fit(model["step"], *model["arguments"](), mesh="data=2", seconds=20)
+    assert found.fits and "a plan failed: no values" in str(found)
+    with pytest.raises(JxcError, match="no values"):
+        jxc.fit(model["step"], *model["arguments"](), mesh="data=8", max_memory="4MiB", seconds=20)

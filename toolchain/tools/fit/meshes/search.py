@@ -92,10 +92,8 @@ def search_meshes(
         try:
             search.explore(meshes, request.deadline - (1 - _SHARE) * seconds)
             search.compile_best(has_plans=not only_shardings)
-            if not only_shardings:
-                search.plan_best()
-                search.compile_best()
-            return search.result("")
+            failed = "" if only_shardings else search.try_plans()
+            return search.result(failed)
         except KeyboardInterrupt:
             if not search.trials:
                 raise
@@ -237,7 +235,19 @@ class _MeshSearch:
                 found.append(each)
         return found
 
-    def plan_best(self) -> None:
+    def try_plans(self) -> str:
+        """Make plans, then go on with shardings; why plans failed, if shardings fit without."""
+        failed = ""
+        try:
+            self._plan_best()
+        except JxcError as error:
+            if self._best_seconds() == inf:
+                raise
+            failed = f"a plan failed: {error}"
+        self.compile_best()
+        return failed
+
+    def _plan_best(self) -> None:
         """Make plans for candidates that do not fit, as long as one may beat those before."""
         planner = Planner(self.request, self.folder, self.explorer)
         known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
