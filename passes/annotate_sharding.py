@@ -8,6 +8,7 @@ result, and against annotations that the module has. Then the mesh and the shard
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,8 +38,13 @@ _PARTITIONS = "mhlo.num_partitions"
 
 
 @module_pass(changes=(_PARTITIONS,))
-def annotate_sharding(module: ir.Operation, *, rules: File = _NO_FILE) -> None:
+def annotate_sharding(
+    module: ir.Operation, *, rules: File = _NO_FILE, plan: File = _NO_FILE
+) -> None:
     """Write `sdy.mesh`, `sdy.sharding` and `mhlo.num_partitions` from the rules in a file.
+
+    `rules` is the file. `plan` is a file as `jxc fit` writes it, which has the rules as the text of
+    its key `rules`; a plan whose pipeline names this pass needs no option.
 
     The module still computes the same function; XLA splits arrays and sums as annotated, and
     chooses the sharding of values without a rule. The first rule that matches a value counts:
@@ -60,9 +66,12 @@ def annotate_sharding(module: ir.Operation, *, rules: File = _NO_FILE) -> None:
     Compile for as many devices as the mesh has. `jax.jit` compiles for the devices of its
     arguments; if they are fewer, it ignores the annotations.
     """
-    if not rules.path:
+    if rules.path:
+        parsed = _parse(rules.path, rules.read())
+    elif plan.path:
+        parsed = _parse(f"{plan.path}: rules", _rules_of_plan(plan))
+    else:
         raise UsageError("annotate-sharding needs a file of rules: annotate-sharding{rules=FILE}")
-    parsed = _parse(rules)
     main = _symbols(module).get("main")
     if main is None:
         raise JxcError("the module has no function @main, whose arguments and results to shard")
@@ -97,8 +106,22 @@ class _RuleFile:
     rules: tuple[_ShardingRule, ...]
 
 
-def _parse(file: File) -> _RuleFile:
-    where, first, *rest = [each for line in _lines(file) for each in line] or [file.path, ""]
+def _rules_of_plan(plan: File) -> str:
+    """The text of the key `rules` of a plan."""
+    try:
+        found = tomllib.loads(plan.read()).get("rules")
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{plan.path}: not a plan: {error}") from None
+    if not isinstance(found, str):
+        raise UsageError(
+            f'{plan.path}: annotate-sharding expected rules = """...""", a mesh and then '
+            f"PATTERN -> SPEC, a line each; found {found!r}"
+        )
+    return found
+
+
+def _parse(path: str, text: str) -> _RuleFile:
+    where, first, *rest = [each for line in _lines(path, text) for each in line] or [path, ""]
     if not first.startswith("mesh "):
         raise UsageError(
             f"{where}: expected a mesh first, such as mesh data=4 model=2, found '{first}'"
@@ -106,15 +129,15 @@ def _parse(file: File) -> _RuleFile:
     with _locating(where):
         mesh = parse_mesh(first.removeprefix("mesh "))
     pairs = zip(rest[::2], rest[1::2], strict=True)
-    return _RuleFile(file.path, mesh, tuple(_parse_rule(*pair) for pair in pairs))
+    return _RuleFile(path, mesh, tuple(_parse_rule(*pair) for pair in pairs))
 
 
-def _lines(file: File) -> Iterator[tuple[str, str]]:
-    """The lines without comments and blank lines, each after its `file:line`."""
-    for number, line in enumerate(file.read().splitlines(), 1):
+def _lines(path: str, rules: str) -> Iterator[tuple[str, str]]:
+    """The lines without comments and blank lines, each after its `path:line`."""
+    for number, line in enumerate(rules.splitlines(), 1):
         text = re.split(r"(?:^|\s)#", line)[0].strip()
         if text:
-            yield f"{file.path}:{number}", text
+            yield f"{path}:{number}", text
 
 
 def _parse_rule(where: str, text: str) -> _ShardingRule:

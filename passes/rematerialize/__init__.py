@@ -15,6 +15,7 @@ from jxc.cost.liveness import Timeline, peak_block
 from jxc.errors import UsageError
 from jxc.ir.labels import Label, label_of
 from jxc.ir.module import main_of, ops_of
+from jxc.ir.propagation import local_types
 from jxc.rewrite import File, PassContext, module_pass, remark
 
 from .in_loops import compute_again_in_loops
@@ -62,9 +63,10 @@ def rematerialize(
     prepare(module)
     outcomes = compute_again_in_loops(module, selectors, context.target)
     outer = main.regions[0].blocks[0]
-    peak = peak_block(outer, context.device, context.rates)
-    block, timeline = peak.block, peak.timeline
-    labels = repeatable_values(timeline)
+    with local_types(module):
+        peak = peak_block(outer, context.device, context.rates)
+        block, timeline = peak.block, peak.timeline
+        labels = repeatable_values(timeline)
     chosen = []
     for selector in selectors:
         of_values = {} if selector.segments else labels

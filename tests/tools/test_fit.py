@@ -15,7 +15,7 @@ from jxc.backend.pass_code import pipeline_key
 from jxc.errors import UsageError
 from jxc.pipeline import make_pipeline
 from jxc.source import JxcWarning
-from jxc.tools.fit import search as searching
+from jxc.tools.fit import request as requests, search as searching
 
 MODEL = """
 import jax
@@ -147,7 +147,7 @@ def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(m
 
 
 def test_interrupt_ends_the_search(model, monkeypatch):
-    compiled = searching.compile_module
+    compiled = requests.compile_module
     calls = []
 
     def interrupted(*args):
@@ -156,7 +156,7 @@ def test_interrupt_ends_the_search(model, monkeypatch):
             raise KeyboardInterrupt
         return compiled(*args)
 
-    monkeypatch.setattr(searching, "compile_module", interrupted)
+    monkeypatch.setattr(requests, "compile_module", interrupted)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory="10MiB")
     assert found.stopped == "interrupted" and not found.trials and not found.fits
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +15,10 @@ import jxc
 from jxc.backend.targets import find_target
 from jxc.errors import JxcError, UsageError
 from jxc.ir.shardings import argument_specs
-from jxc.tools.fit.mesh_result import MeshFit
-from jxc.tools.fit.meshes import meshes_for
-from jxc.tools.fit.products import _split
-from jxc.tools.fit.shardings import groups_of, summary, units_of
+from jxc.tools.fit.meshes.products import _split
+from jxc.tools.fit.meshes.result import MeshFit
+from jxc.tools.fit.meshes.search import meshes_for
+from jxc.tools.fit.meshes.shardings import groups_of, summary, units_of
 
 MODEL = """
 import jax
@@ -217,8 +218,10 @@ def test_command_writes_rules_over_the_mesh_of_the_user(tmp_path):
     found = json.loads(done.stdout)
     assert found["fits"] and found["chosen"]["mesh"] == {"data": 2, "model": 2}
     assert (tmp_path / "step.rules").read_text() == found["rules"]
-    refused = jxc_command(*given, "-o", "step.toml", folder=tmp_path)
-    assert refused.returncode == 2 and "ends in .rules" in refused.stderr
+    done = jxc_command(*given, "-o", "step.toml", "--json", folder=tmp_path)
+    plan = tomllib.loads((tmp_path / "step.toml").read_text())
+    assert plan["rules"] == json.loads(done.stdout)["rules"]
+    assert plan["pipeline"] == "annotate-sharding,O2"
 
 
 def test_command_with_shardings_makes_a_plan(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -56,7 +57,7 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     "-o",
     "output",
     metavar="FILE",
-    help="Write the plan to FILE.toml, or the shardings to FILE.rules.",
+    help="Write the plan to FILE.toml. FILE.rules: find shardings without a plan, and write them.",
 )
 def fit_command(
     source: str,
@@ -82,12 +83,13 @@ def fit_command(
     Ctrl-C ends the search with the best plan found. The exit code is 1 if nothing fits.
 
     With --mesh without --sharding, with --devices, or for a TPU of several chips, find how to split
-    the arguments and results over the devices, so that a step is fastest and fits; print code for
-    jax.jit, and write the rules of the pass annotate-sharding.
+    the arguments and results over the devices, and which values each device has to compute again,
+    so that a step is fastest and fits; print code for the shardings. The plan has both. A file
+    FILE.rules has shardings alone, for the pass annotate-sharding.
 
     \b
-    jxc fit model.py:step --target tpu:v5e:4x4 -o step.rules
-    jxc report model.py:step --target tpu:v5e:4x4 -p 'annotate-sharding{rules=step.rules},O2'
+    jxc fit model.py:step --target tpu:v5e:4x4 -o step.toml
+    jxc report model.py:step --target tpu:v5e:4x4 -p step.toml
     """
     from ..backend.targets import find_target, require
 
@@ -106,11 +108,12 @@ def fit_command(
         require_measurable(target)
     with prepared("fit", options, [target], "O2", runs_here=measure) as job:
         from ..tools.fit.fit import fit_lowered, searches_shardings
+        from ..tools.fit.meshes.result import MeshFit
 
         is_search = searches_shardings(job.plain, target, None, devices)
-        noun, suffix = ("shardings", ".rules") if is_search else ("plan", ".toml")
-        if output and not output.endswith(suffix):
-            raise UsageError(f"-o: expected a file that ends in {suffix}, found {output!r}")
+        only_shardings = bool(output and output.endswith(".rules"))
+        if only_shardings and not is_search:
+            raise UsageError(f"-o: expected a file that ends in .toml, found {output!r}")
         with progress(f"lowering for {target.name}") as tell:
             spec = options.pipeline_text("O2")
             found = fit_lowered(
@@ -124,17 +127,19 @@ def fit_command(
                 exact=exact,
                 batch=batch,
                 run_with=(job.args, job.kwargs) if measure else None,
+                only_shardings=only_shardings,
                 tell=tell,
             )
         if found.has_file and output:
             found.save(output)
+            if isinstance(found, MeshFit):
+                found = replace(found, file=output)
         if as_json:
             write_json({"schema_version": 1, **found.as_json()}, "-")
         else:
             click.echo(str(found))
             if found.has_file:
-                click.echo(
-                    f"{noun}: {output}" if output else f"write the {noun} with -o {noun}{suffix}"
-                )
+                noun = "shardings" if only_shardings else "plan"
+                click.echo(f"{noun}: {output}" if output else "write the plan with -o plan.toml")
     if not found.fits:
         sys.exit(1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
@@ -20,7 +21,7 @@ from .elementwise import is_elementwise
 from .locations import INLINE
 from .module import functions, is_pure, main_of, register_native_passes, walk
 from .shardings import SHARDY, meshes_of
-from .shardy import run_shardy
+from .shardy import ShardyError, run_shardy
 
 _NUMBER = "jxc.number"
 _PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
@@ -97,6 +98,17 @@ class Shardings:
         """Whether the devices have different parts of a value."""
         return any(count > 1 for count in self.split(value))
 
+    def splits(self) -> Iterator[tuple[ir.Value, tuple[int, ...]]]:
+        """The values of which the devices have different parts, with the parts of each dimension.
+
+        Dynamic shapes are left out.
+        """
+        for value, sharding in self._of.items():
+            split, kind = split_of(sharding, self.meshes), value.type
+            is_static = isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
+            if is_static and len(split) == kind.rank and any(count > 1 for count in split):
+                yield value, split
+
     def is_partial(self, value: ir.Value) -> bool:
         """Whether each device holds a partial sum of a value."""
         return is_partial(self._of.get(value))
@@ -139,6 +151,41 @@ class Shardings:
     def _set_all(self, values: Any, shardings: Sequence[sdy.TensorShardingAttr | None]) -> None:
         for value, sharding in zip(values, shardings, strict=False):
             self.set(value, sharding)
+
+
+def set_local_types(module: ir.Operation) -> list[tuple[ir.Value, ir.Type]]:
+    """Give each value of a module the type of the part that one device has of it.
+
+    The module is not valid afterwards. It does not change if it has no mesh, or if Shardy fails.
+
+    Returns:
+        The values that changed, with the types that they had.
+    """
+    found: list[tuple[ir.Value, ir.Type]] = []
+    if can_propagate(module):
+        with suppress(ShardyError), ir.Location.unknown(module.context):
+            for value, split in Shardings(module).splits():
+                found.append((value, value.type))
+                value.set_type(local_type(value.type, split))
+    return found
+
+
+@contextmanager
+def local_types(module: ir.Operation) -> Iterator[None]:
+    """Within it, values have the types that `set_local_types` gives them."""
+    changed = set_local_types(module)
+    try:
+        yield
+    finally:
+        for value, kind in changed:
+            value.set_type(kind)
+
+
+def local_type(kind: ir.Type, split: Sequence[int]) -> ir.RankedTensorType:
+    """The type of the largest part of a tensor whose dimensions are split into so many parts."""
+    kind = ir.RankedTensorType(kind)
+    shape = [-(-size // parts) for size, parts in zip(kind.shape, split, strict=True)]
+    return ir.RankedTensorType.get(shape, kind.element_type)
 
 
 def propagated(module: ir.Operation) -> ir.Module:

@@ -23,6 +23,7 @@ from ...ir import clone_module
 from ...ir.bounds import trip_count
 from ...ir.locations import INLINE, inline_calls
 from ...ir.module import main_of, walk
+from ...ir.shardings import PARTITIONS, SHARDY
 from ...ir.values import shape_of
 from ...passes.microbatch import split_analysis
 from ...passes.microbatch.batch import batch_candidates
@@ -52,7 +53,8 @@ def check_plan(module: ir.Module, again: str, parts: int, batch: str, target: st
 
     Values that are computed again in straight-line code are proved right by value numbering. Loops
     are rewritten, and a batch in parts is summed in another order: results are compared on random
-    arguments, of reduced sizes if the program is large.
+    arguments, of reduced sizes if the program is large. A program over a mesh runs on one device
+    for that, since shardings do not change what is computed.
 
     Args:
         module: the program.
@@ -73,7 +75,8 @@ def check_plan(module: ir.Module, again: str, parts: int, batch: str, target: st
         again = ""
     if again or parts > 1:
         passes = partial(rewritten, ",".join(filter(None, [in_parts, again])), target)
-        compared = _compared(module, _reduced(module, size, parts), passes)
+        whole = without_shardings(module)
+        compared = _compared(whole, _reduced(whole, size, parts), passes)
         found.insert(0, compared if again else f"split batch: {compared}")
     return "; ".join(found)
 
@@ -110,6 +113,35 @@ def rewritten(pipeline: str, target: str, module: ir.Module) -> ir.Module:
     after = clone_module(module)
     run_pipeline(after, make_pipeline(pipeline), PassContext(target))
     return after
+
+
+def without_shardings(module: ir.Module) -> ir.Module:
+    """The program for one device, if it is split by shardings of its arguments and results alone.
+
+    A module with other ops of Shardy than meshes is returned as it is.
+    """
+    ops = [op for op in walk(module.operation) if op.operation.name.startswith("sdy.")]
+    if not ops or any(op.operation.name != "sdy.mesh" for op in ops):
+        return module
+    copy = clone_module(module)
+    with copy.context, ir.Location.unknown():
+        for op in [op for op in walk(copy.operation) if op.operation.name == "sdy.mesh"]:
+            op.operation.erase()
+        for op in walk(copy.operation):
+            for key in ("arg_attrs", "res_attrs"):
+                if key in op.attributes:
+                    op.attributes[key] = ir.ArrayAttr.get(_unsharded(op.attributes[key]))
+            if SHARDY in op.attributes:
+                del op.attributes[SHARDY]
+        one = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
+        copy.operation.attributes[PARTITIONS] = one
+    return copy
+
+
+def _unsharded(given: ir.Attribute) -> list[ir.Attribute]:
+    """The attributes of arguments or results without their shardings."""
+    each = map(ir.DictAttr, ir.ArrayAttr(given))
+    return [ir.DictAttr.get({n.name: n.attr for n in own if n.name != SHARDY}) for own in each]
 
 
 def _compared(

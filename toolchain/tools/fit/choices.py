@@ -13,6 +13,7 @@ from ...cost.liveness import peak_block, size_of
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
 from ...ir.module import main_of
+from ...ir.propagation import set_local_types
 from ...passes.rematerialize import repeatable_values
 from ...passes.rematerialize.pairs import prepare
 from ...rewrite import PassContext
@@ -39,7 +40,7 @@ class Choices:
         self.unsplit = ""
         self._frontiers = {1: frontier_of(lowered.module, target)}
         self.all = self._frontiers[1].choices
-        self.argument_bytes = _argument_bytes(lowered.module)
+        self.argument_bytes = _argument_bytes(self._frontiers[1].module)
 
     def split(self, budget: int, tell: Callable[[str], None]) -> None:
         """Add the choices for parts of the batch, until smaller parts are of no use.
@@ -99,13 +100,16 @@ class Choices:
         return self.lowered.opt(in_parts_pass(parts, self.batch), target=self.target.name)
 
 
-def _argument_bytes(module: ir.Module) -> int:
-    main = main_of(module)
+def _argument_bytes(module: ir.Module | None) -> int:
+    """The bytes of the arguments on one device, of the module of a frontier."""
+    main = main_of(module) if module else None
     return sum(map(size_of, main.regions[0].blocks[0].arguments)) if main else 0
 
 
 def frontier_of(module: ir.Module, target: Target, parts: int = 1) -> Frontier:
-    """The choices for a program on a target.
+    """The choices for a program on a target: bytes and times are those of one device.
+
+    Over a mesh, the time of collectives is left out.
 
     Args:
         module: the program.
@@ -116,6 +120,7 @@ def frontier_of(module: ir.Module, target: Target, parts: int = 1) -> Frontier:
     context = PassContext(target.name)
     with copy.context:
         prepare(copy.operation)
+        set_local_types(copy.operation)
         main = main_of(copy)
         if main is None:
             raise UsageError("the module has no function @main")

@@ -13,8 +13,8 @@ from ...errors import UsageError
 from ...ir.shardings import argument_specs, module_device_count, parse_mesh
 from ...units import parse_bytes
 from .measure import require_measurable, with_measurements
-from .mesh_result import MeshFit
-from .meshes import meshes_for, search_meshes
+from .meshes.result import MeshFit
+from .meshes.search import meshes_for, search_meshes
 from .result import FitResult
 from .search import search
 
@@ -42,8 +42,8 @@ def fit(
         step = jxc.jit(step, pipeline="plan.toml")
 
         found = jxc.fit(step, params, batch, target="tpu:v5e:4x4")
-        print(found.code)  # in_shardings and out_shardings for jax.jit
-        found.save("step.rules")  # for the pass annotate-sharding
+        found.save("plan.toml")  # the shardings, and the values to compute again
+        print(found.code)  # in_shardings and out_shardings, and this file for jxc.jit
 
     Shardings are searched for if a mesh, a number of devices, or a TPU of several chips is named,
     and the program has no shardings of its own.
@@ -123,24 +123,26 @@ def fit_lowered(
     exact: bool = False,
     batch: str = "",
     run_with: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+    only_shardings: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult | MeshFit:
     """The plan or the shardings of a lowered program; arguments and errors as of `fit`.
 
-    The chosen version is measured if `run_with` has the arguments of the function.
+    The chosen version is measured if `run_with` has the arguments of the function. Over several
+    devices, `only_shardings` leaves out plans.
     """
     given: dict[str, Any] = {"pipeline": pipeline, "assume": assume}
-    given |= {"seconds": seconds, "tell": tell}
+    given |= {"seconds": seconds, "tell": tell, "exact": exact, "batch": batch}
     if not searches_shardings(lowered, target, mesh, devices):
-        found = search(lowered, target, budget, exact=exact, batch=batch, **given)
+        found = search(lowered, target, budget, **given)
         if run_with is None:
             return found
-        del given["seconds"]
-        return with_measurements(found, lowered, *run_with, **given)
+        own = {key: given[key] for key in ("pipeline", "assume", "tell")}
+        return with_measurements(found, lowered, *run_with, **own)
     if run_with is not None:
         raise UsageError("fit: only a program of one device can be measured here")
     meshes = meshes_for(lowered, target, mesh, devices)
-    return search_meshes(lowered, target, budget, meshes, **given)
+    return search_meshes(lowered, target, budget, meshes, only_shardings=only_shardings, **given)
 
 
 def searches_shardings(

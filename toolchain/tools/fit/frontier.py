@@ -69,6 +69,9 @@ class Frontier:
         labels: the values that can be computed again, with their labels.
         loops: what pairs of loops can compute again.
         parts: of the batch, into which the program was split.
+
+    Attributes:
+        choices: of which none needs less memory in no more time; the first computes nothing again.
     """
 
     def __init__(
@@ -87,7 +90,8 @@ class Frontier:
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
-        self.choices = self._thinned(self._best(both))
+        nothing, best = self._simulated(()), self._best(both)
+        self.choices = self._thinned(best if best[0] == nothing else [nothing, *best])
 
     def _thinned(self, choices: list[FitChoice]) -> list[FitChoice]:
         """The choices without those that need almost as much memory as the one before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,23 +71,31 @@ class FitPlan:
         measures: the values that are computed again.
         made_for: the program, the target, and the numbers that the compiler gave.
         split: the parts of the batch; None if it is whole.
+        rules: the shardings, as the pass `annotate-sharding` reads them; empty for one device.
     """
 
     pipeline: str
     measures: tuple[Measure, ...] = ()
     made_for: Mapping[str, str | int | float] = field(default_factory=dict)
     split: BatchSplit | None = None
+    rules: str = ""
+
+    def with_rules(self, rules: str) -> FitPlan:
+        """The plan for a program that is split over devices by rules first."""
+        pipeline = ",".join(filter(None, ["annotate-sharding", self.pipeline]))
+        return replace(self, pipeline=pipeline, rules=rules)
 
     def as_text(self) -> str:
         """The file."""
         lines = [
-            "# A plan of `jxc fit`: in how many parts the batch runs, and which values are",
-            "# computed again, so that a program needs less memory. Use it as a pipeline:",
-            '# jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE. Entries',
-            "# match by op, function and text of the line, so that sizes and the number of layers",
-            "# may change. The keys values, bytes and seconds are notes.",
+            "# A plan of `jxc fit`: how a program is split over devices, in how many parts its",
+            "# batch runs, and which values are computed again, so that it fits into memory. It is",
+            '# a pipeline: jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE.',
+            "# Entries match by op, function and text of the line, so that sizes and the number of",
+            "# layers may change. The keys values, bytes and seconds are notes.",
             f"version = {PLAN_VERSION}",
             f"pipeline = {_toml(self.pipeline)}",
+            *_rules(self.rules),
             *_table("[made_for]", self.made_for),
         ]
         for each in self.measures:
@@ -103,11 +111,18 @@ class FitPlan:
             "made_for": dict(self.made_for),
             "split": split,
             "measures": measures,
+            "rules": self.rules or None,
         }
 
     def save(self, path: str | Path) -> None:
         """Write the file, which is replaced as a whole."""
         write_output(self.as_text(), str(path))
+
+
+def _rules(rules: str) -> Iterator[str]:
+    if rules:
+        escaped = rules.replace("\\", "\\\\").replace('"""', '""\\"')
+        yield f'rules = """\n{escaped}"""'
 
 
 def _table(header: str, items: Mapping[str, Any]) -> Iterator[str]:

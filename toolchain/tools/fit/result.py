@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ from ...units import show_bytes, show_seconds, text_width
 from .donation import Donation
 from .frontier import FitChoice
 from .plan import BatchSplit, FitPlan
+from .request import CompiledVersion
 
 _WIDTH = 80
 
@@ -47,6 +49,7 @@ class Trial:
         largest: descriptions of the largest buffers at the peak.
         compile_seconds: of the target's compiler.
         measured: what it needed here; None if it was not measured.
+        compiled: all that the compiler said.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Trial:
     compile_seconds: float = 0.0
     measured: MeasuredRun | None = None
     assumed: bool = False
+    compiled: CompiledVersion | None = field(default=None, repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -68,6 +72,19 @@ class Trial:
             "measured_bytes": self.measured.needed if self.measured else None,
             "measured_seconds": self.measured.seconds if self.measured else None,
         }
+
+
+def trial_of(name: str, found: CompiledVersion) -> Trial:
+    """The trial of a version that was compiled."""
+    return Trial(
+        name,
+        found.needed,
+        found.seconds,
+        largest=found.largest,
+        compile_seconds=found.compile_seconds,
+        assumed=found.assumed,
+        compiled=found,
+    )
 
 
 @dataclass(frozen=True)
@@ -166,13 +183,19 @@ def as_text(result: FitResult) -> str:
         console.print(table)
         if result.base.measured:
             console.print(_measured(result))
-        if result.plan and result.plan.split:
-            console.print(_about(result.plan.split), markup=False)
-        if result.plan and result.plan.measures:
-            console.print(_measures(result.plan))
+        if result.plan:
+            print_plan(console, result.plan)
         for line in _notes(result):
             console.print(line, markup=False)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def print_plan(console: Console, plan: FitPlan) -> None:
+    """Show the parts of the batch, and a table of the values that are computed again."""
+    if plan.split:
+        console.print(_about(plan.split), markup=False)
+    if plan.measures:
+        console.print(_measures(plan))
 
 
 def _verdict(result: FitResult) -> str:

@@ -14,15 +14,14 @@ import numpy as np
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
-from ...compiled.program import Refused, compile_module
-from ...errors import JxcError
 from ...units import counted
 from .check import check_plan, in_parts_pass
 from .choices import Choices
 from .donation import donation_of
 from .frontier import FitChoice, Frontier
 from .plan import BatchSplit, FitPlan, Measure
-from .result import FitResult, Trial
+from .request import FitRequest, compile_version, request_of
+from .result import FitResult, Trial, trial_of
 from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
@@ -34,9 +33,6 @@ even for a choice that is not expected to fit."""
 
 _MOST_ALONE = 2
 """The versions of parts of the batch alone that are compiled if no other version fits."""
-
-_SHOWN = 6
-"""The buffers that are shown of a program that does not fit."""
 
 
 def search(
@@ -68,9 +64,8 @@ def search(
         MissingTargetError: the target's compiler is not installed.
         JxcError: the program cannot be lowered or compiled for the target.
     """
-    here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
-    until = perf_counter() + seconds
-    finder = _Finder(here, target, budget, pipeline, assume, until, exact, batch, tell)
+    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
+    finder = _Finder(request)
     try:
         return finder.with_advice(finder.run())
     except KeyboardInterrupt:
@@ -79,31 +74,35 @@ def search(
         return finder.result("interrupted")
 
 
+def search_from(request: FitRequest, base: Trial) -> FitResult:
+    """Find the cheapest plan of a program that was compiled without one.
+
+    Args:
+        request: the program and the budget.
+        base: the program without a plan, which needs more than the budget; its bytes may be a
+            prediction.
+    """
+    finder = _Finder(request)
+    finder.base = base
+    return finder.run()
+
+
 class _Finder:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(
-        self,
-        lowered: Lowered,
-        target: Target,
-        budget: int,
-        pipeline: str,
-        assume: str | Sequence[str],
-        deadline: float,
-        exact: bool,
-        batch: str,
-        tell: Callable[[str], None],
-    ) -> None:
-        self.lowered, self.target, self.budget = lowered, target, budget
-        self.pipeline, self.assume = pipeline, assume
-        self.deadline, self.exact, self.batch, self.tell = deadline, exact, batch, tell
+    def __init__(self, request: FitRequest) -> None:
+        self.request = request
+        self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
+        self.pipeline, self.tell = request.pipeline, request.tell
+        self.exact, self.batch = request.exact, request.batch
         self.base: Trial | None = None
         self.trials: dict[int, Trial] = {}
         self.found: Choices | None = None
 
     def run(self) -> FitResult:
-        self.tell(f"compiling {self.lowered.name} for {self.target.name}")
-        self.base = self._compiled("no plan", self._after(self.pipeline))
+        if self.base is None:
+            self.tell(f"compiling {self.lowered.name} for {self.target.name}")
+            self.base = self._compiled("no plan", self._after(self.pipeline))
         if self.base.needed <= self.budget:
             return self.result("")
         self.tell("choosing values to compute again")
@@ -111,7 +110,7 @@ class _Finder:
         if not self.exact:
             self.found.split(self.budget, self.tell)
         for index in chain(self._indices(), self._smaller()):
-            if self.trials and perf_counter() > self.deadline:
+            if self.trials and perf_counter() > self.request.deadline:
                 return self.result("the time is over")
             self._try(index)
         return self.result("")
@@ -215,7 +214,7 @@ class _Finder:
             return self._after(path)
 
     def _after(self, pipeline: str) -> Lowered:
-        return self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
+        return self.request.after(pipeline)
 
     def _plan(self, choice: FitChoice, trial: Trial | None = None) -> FitPlan:
         assert self.found is not None
@@ -241,20 +240,7 @@ class _Finder:
         return BatchSplit(choice.parts, first.peak - alone.peak, alone.seconds - first.seconds)
 
     def _compiled(self, name: str, lowered: Lowered) -> Trial:
-        found = compile_module(lowered.module, self.target, {}, self.lowered.mesh)
-        if isinstance(found, Refused):
-            if found.fit is None:
-                raise JxcError(f"{self.target.name} refused the program: {found.message}")
-            return Trial(name, found.fit.needed, None, largest=found.fit.largest)
-        fit = found.fit
-        return Trial(
-            name,
-            fit.needed,
-            found.step.seconds + found.mapping_seconds,
-            largest=tuple(map(str, found.memory.buffers[:_SHOWN])),
-            compile_seconds=found.build.seconds,
-            assumed=found.totals.assumed,
-        )
+        return trial_of(name, compile_version(lowered, self.target, self.lowered.mesh))
 
     def result(self, stopped: str) -> FitResult:
         """What was found until now."""

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from ...backend.lowered import Lowered
-from ...backend.targets import Target
-from ...display.console import text_console
-from ...errors import UsageError
-from ...ir.shardings import format_mesh
-from ...units import show_bytes, show_seconds, text_width
+from ....backend.lowered import Lowered
+from ....backend.targets import Target
+from ....display.console import text_console
+from ....errors import UsageError
+from ....ir.shardings import format_mesh
+from ....pipeline.plans import PLAN_SUFFIX
+from ....units import show_bytes, show_seconds, text_width
+from ..plan import FitPlan
+from ..request import CompiledVersion
+from ..result import print_plan
+from .code import code_of
 from .explore import Sharded
-from .mesh_code import code_of
 from .shardings import summary
 
 _WIDTH = 80
@@ -28,27 +33,32 @@ class MeshTrial:
 
     Attributes:
         sharded: the shardings.
-        needed: bytes of one device, by the compiler; 0 if it refused the program without a number.
-        computation_seconds: of a step, estimated from the compiler's numbers; None if it refused.
-        waiting_seconds: how long a device waits for others.
-        largest: descriptions of the largest buffers at the peak.
-        compile_seconds: of the target's compiler.
-        order: a note on the order of the devices; empty if it is that of `jax.make_mesh`.
+        compiled: what the compiler said of them.
+        again: what is done besides, such as "8 values again"; empty for shardings alone.
+        plan: the file that has both; None for shardings alone, and if it does not fit.
+        checked: how the plan was shown to keep the results.
     """
 
     sharded: Sharded
-    needed: int
-    computation_seconds: float | None = None
-    waiting_seconds: float = 0.0
-    largest: tuple[str, ...] = field(default=(), repr=False)
-    compile_seconds: float = 0.0
-    order: str = field(default="", repr=False)
+    compiled: CompiledVersion
+    again: str = ""
+    plan: FitPlan | None = None
+    checked: str = ""
+
+    @property
+    def needed(self) -> int:
+        """Bytes of one device; 0 if the compiler refused the program without a number."""
+        return self.compiled.needed
 
     @property
     def seconds(self) -> float:
         """The time of a step with communication; infinite if the compiler refused it."""
-        known = self.computation_seconds
-        return float("inf") if known is None else known + self.waiting_seconds
+        return inf if self.compiled.seconds is None else self.compiled.seconds
+
+    @property
+    def name(self) -> str:
+        """What is split over what, and what is computed again."""
+        return "; ".join(filter(None, [summary(self.sharded.specs), self.again]))
 
     @property
     def rules(self) -> str:
@@ -57,39 +67,45 @@ class MeshTrial:
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
-        known = self.computation_seconds is not None
+        found, known = self.compiled, self.compiled.seconds is not None
         return {
-            "name": summary(self.sharded.specs),
+            "name": self.name,
             "mesh": dict(self.sharded.mesh),
             "needed_bytes": self.needed,
             "estimated_seconds": self.seconds if known else None,
-            "computation_seconds": self.computation_seconds,
-            "exposed_seconds": self.waiting_seconds if known else None,
-            "compile_seconds": self.compile_seconds,
+            "computation_seconds": found.computation_seconds,
+            "exposed_seconds": found.waiting_seconds if known else None,
+            "compile_seconds": found.compile_seconds,
         }
 
 
 @dataclass(frozen=True)
 class MeshFit:
-    """The fastest shardings of a program that fit into memory; `print` shows the table.
+    """The fastest shardings of a program that fit into memory, with a plan if it is faster.
+
+    `print` shows the table.
 
     Attributes:
         lowered: the program.
         target: the hardware.
         budget: bytes of one device that the program may need.
+        pipeline: the passes that run after those of the plan, as text.
         trials: what was compiled, in order.
         chosen: the fastest trial within the budget; None if none is.
         considered: how many shardings were predicted.
         stopped: why the search ended early; empty if it did not.
+        file: the name of the plan's file in the code.
     """
 
     lowered: Lowered = field(repr=False)
     target: Target
     budget: int
+    pipeline: str
     trials: tuple[MeshTrial, ...]
     chosen: MeshTrial | None
     considered: int
     stopped: str = ""
+    file: str = "plan.toml"
 
     @property
     def fits(self) -> bool:
@@ -116,18 +132,42 @@ class MeshFit:
             return ""
         sharded = self.chosen.sharded
         specs = {at: spec for group, spec in sharded.specs.items() for at in group.members}
-        is_reordered = bool(self.chosen.order)
-        return code_of(self.lowered, specs, sharded.mesh, is_reordered=is_reordered)
+        is_reordered = bool(self.chosen.compiled.order)
+        file = self.file if self.chosen.plan else ""
+        return code_of(self.lowered, specs, sharded.mesh, is_reordered=is_reordered, plan=file)
+
+    @property
+    def plan(self) -> FitPlan | None:
+        """The shardings and the values to compute again, as a pipeline; None if none fits."""
+        if self.chosen is None:
+            return None
+        if self.chosen.plan is not None:
+            return self.chosen.plan
+        made_for: dict[str, str | int | float] = {
+            "program": self.lowered.name,
+            "target": self.target.name,
+            "budget_bytes": self.budget,
+            "needed_bytes": self.chosen.needed,
+        }
+        return FitPlan(self.pipeline, (), made_for).with_rules(self.chosen.rules)
 
     def save(self, path: str | Path) -> None:
-        """Write the rules to a file, for the pass `annotate-sharding`.
+        """Write a plan to a file of the suffix `.toml`, or else rules for `annotate-sharding`.
 
         Raises:
-            UsageError: none fits.
+            UsageError: none fits, or the shardings fit only with a plan, which rules do not have.
         """
-        if self.chosen is None:
+        if self.chosen is None or self.plan is None:
             raise UsageError(f"there are no shardings to write to {path}: none fits the budget")
-        Path(path).write_text(self.chosen.rules)
+        if Path(path).suffix == PLAN_SUFFIX:
+            self.plan.save(path)
+        elif self.chosen.plan is not None:
+            raise UsageError(
+                f"{path}: these shardings fit with {self.chosen.again} only: write them to a file "
+                f"that ends in {PLAN_SUFFIX}"
+            )
+        else:
+            Path(path).write_text(self.chosen.rules)
 
     def __str__(self) -> str:
         return _as_text(self)
@@ -143,8 +183,10 @@ class MeshFit:
             "trials": [trial.as_json() for trial in self.trials],
             "chosen": self.chosen.as_json() if self.chosen else None,
             "rules": self.chosen.rules if self.chosen else None,
+            "plan": self.plan.as_json() if self.plan else None,
+            "checked": self.chosen.checked or None if self.chosen else None,
             "code": self.code or None,
-            "largest": list(self.smallest.largest),
+            "largest": list(self.smallest.compiled.largest),
             "stopped": self.stopped or None,
         }
 
@@ -153,7 +195,7 @@ def _as_text(found: MeshFit) -> str:
     """The verdict, a table of what was compiled, and the code."""
     console = text_console(text_width(_WIDTH), soft_wrap=False)
     with console.capture() as captured:
-        console.print(_verdict(found), markup=False)
+        console.print(_verdict(found), markup=False, soft_wrap=True)
         table = Table(box=None, pad_edge=False, expand=True)
         table.add_column("mesh", no_wrap=True)
         table.add_column("split over", overflow="fold", ratio=1)
@@ -163,6 +205,8 @@ def _as_text(found: MeshFit) -> str:
         for trial in sorted(found.trials, key=lambda each: each.seconds):
             table.add_row(*_row(found, trial))
         console.print(table)
+        if plan := found.chosen and found.chosen.plan:
+            print_plan(console, plan)
         for line in _notes(found):
             console.print(line, markup=False, soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
@@ -176,27 +220,40 @@ def _verdict(found: MeshFit) -> str:
         return f"{where}: no sharding fits into {budget}; the smallest needs {needed}"
     time = show_seconds(found.chosen.seconds)
     needed = show_bytes(found.chosen.needed)
-    return f"{where}: {time} a step over {format_mesh(found.chosen.sharded.mesh)}, " + (
-        f"{needed} of {budget}"
-    )
+    again = f" with {found.chosen.again}" if found.chosen.again else ""
+    mesh = format_mesh(found.chosen.sharded.mesh)
+    return f"{where}: {time} a step over {mesh}{again}, {needed} of {budget}"
 
 
 def _row(found: MeshFit, trial: MeshTrial) -> tuple[str, ...]:
-    known = trial.computation_seconds
+    known = trial.compiled.computation_seconds
     times: tuple[str, ...] = ("refused", "", "")
     if known is not None:
-        times = tuple(map(show_seconds, (known, trial.waiting_seconds, trial.seconds)))
+        times = tuple(map(show_seconds, (known, trial.compiled.waiting_seconds, trial.seconds)))
     mark = "<- chosen" if trial is found.chosen else ""
-    split = summary(trial.sharded.specs)
-    return format_mesh(trial.sharded.mesh), split, show_bytes(trial.needed), *times, mark
+    return format_mesh(trial.sharded.mesh), trial.name, show_bytes(trial.needed), *times, mark
 
 
 def _notes(found: MeshFit) -> Iterator[str]:
-    yield f"{found.considered} shardings were considered, {len(found.trials)} were compiled"
+    alone = sum(not trial.again for trial in found.trials)
+    yield f"{found.considered} shardings were considered, {alone} were compiled"
     if found.chosen is None:
         yield "what holds the rest:"
-        yield from (f"  {each}" for each in found.smallest.largest)
-    elif found.code:
+        yield from (f"  {each}" for each in found.smallest.compiled.largest)
+    elif found.chosen.plan:
+        yield f"checked: {found.chosen.checked}"
+        yield _without_plan(found, found.chosen)
+    if found.code:
         yield f"\n{found.code.rstrip()}\n"
     if found.stopped:
         yield f"the search ended early: {found.stopped}"
+
+
+def _without_plan(found: MeshFit, chosen: MeshTrial) -> str:
+    """What the best shardings that fit by themselves take."""
+    alone = [t.seconds for t in found.trials if not t.again and t.needed <= found.budget]
+    if not alone:
+        return "no sharding that was compiled fits without a plan"
+    best = min(alone)
+    change = f"{chosen.seconds / best - 1:+.1%}"
+    return f"the best shardings without a plan take {show_seconds(best)}; with it: {change}"

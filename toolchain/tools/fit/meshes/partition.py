@@ -23,26 +23,28 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
-from ...child import Child, ChildLost, serve as serve_requests
-from ...compiled.collectives import groups_along
-from ...cost.flops import bytes_of
-from ...cost.liveness import Timeline
-from ...cost.network import Fabric, Groups
-from ...errors import JxcError
-from ...ir import clone_module, functions, make_context, read_module, walk
-from ...ir.module import donated_arguments, main_of
-from ...ir.propagation import (
+from ....child import Child, ChildLost, serve as serve_requests
+from ....compiled.collectives import groups_along
+from ....cost.flops import bytes_of
+from ....cost.liveness import Timeline
+from ....cost.network import Fabric, Groups
+from ....errors import JxcError
+from ....ir import clone_module, functions, make_context, read_module, walk
+from ....ir.module import donated_arguments, main_of
+from ....ir.propagation import (
     argument_shardings,
+    local_type,
     propagation_passes,
     result_shardings,
     shardings_of_results,
     split_of,
 )
-from ...ir.shardings import SHARDY, Spec, meshes_of, parse_mesh, without_trailing
-from ...passes.annotate_sharding import annotate_sharding
-from ...rewrite import File, PassContext
-from ...rewrite.device_work import gathered_values, runs_of
+from ....ir.shardings import SHARDY, Spec, meshes_of, parse_mesh, without_trailing
+from ....passes.annotate_sharding import annotate_sharding
+from ....rewrite import File, PassContext
+from ....rewrite.device_work import gathered_values, runs_of
 from .products import reshard_products
+from .windows import added_by_windows
 
 _EXPLICIT = (
     "builtin.module(func.func(sdy-insert-explicit-reshards{enable-full-version=true},"
@@ -185,7 +187,8 @@ def predict(module: ir.Module, context: PassContext, candidate: ShardingCandidat
         donated = donated_arguments(main)
         held = sum(_size(value) for at, value in enumerate(arguments) if at not in donated)
         sent = _network_seconds(main, parse_mesh(candidate.mesh), candidate.fabric, context)
-        return Prediction(timeline.seconds, sent, held + timeline.peak, specs)
+        seconds = timeline.seconds + added_by_windows(main, context)
+        return Prediction(seconds, sent, held + timeline.peak, specs)
 
 
 def run_native(module: ir.Module, passes: str) -> None:
@@ -219,8 +222,7 @@ def _make_local(module: ir.Module) -> None:
         for value, sharding in zip(values, given, strict=False):
             split, kind = split_of(sharding, meshes), value.type
             if any(count > 1 for count in split):
-                shape = [-(-size // n) for size, n in zip(kind.shape, split, strict=True)]
-                value.set_type(ir.RankedTensorType.get(shape, kind.element_type))
+                value.set_type(local_type(kind, split))
 
     for function in functions(module).values():
         shrink(function.regions[0].blocks[0].arguments, argument_shardings(function))
@@ -248,14 +250,35 @@ def _network_seconds(
     """The time of all collectives on the network, or else of their traffic with memory."""
     found: dict[tuple[str, tuple[str, ...], int], float] = defaultdict(float)
     for op, times in runs_of(main):
-        if (kind := _KINDS.get(op.operation.name)) is not None:
-            found[kind, _axes(op, mesh), _payload(op, kind)] += times
+        for message in _messages(op, mesh):
+            found[message] += times
         for value in gathered_values(op):
             found["all-gather", tuple(mesh), _size(value)] += times
     return sum(
         times * _seconds(*each, mesh, fabric, context.device.bandwidth)
         for each, times in found.items()
     )
+
+
+def _messages(op: ir.OpView, mesh: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """The kind, the axes and the payload of what devices send for an op.
+
+    XLA scatters a sum along the axes that split it afterwards, and adds up the parts along the
+    others, where Shardy has an all-reduce along all of them and then a slice.
+    """
+    kind = _KINDS.get(op.operation.name)
+    if kind is None:
+        return
+    axes, payload = _axes(op, mesh), _payload(op, kind)
+    readers = [use.owner for use in op.results[0].uses]
+    if kind == "all-reduce" and [each.operation.name for each in readers] == ["sdy.all_slice"]:
+        scattered = _axes(readers[0], mesh)
+        if set(scattered) <= set(axes):
+            yield "reduce-scatter", scattered, payload
+            axes = tuple(axis for axis in axes if axis not in scattered)
+            payload = _size(readers[0].results[0])
+    if axes:
+        yield kind, axes, payload
 
 
 def _seconds(
@@ -277,7 +300,7 @@ def _seconds(
 
 def _axes(op: ir.OpView, mesh: Mapping[str, int]) -> tuple[str, ...]:
     """The axes along which devices exchange data."""
-    names = ("reduction_axes", "gathering_axes", "reduce_scatter_axes", "params")
+    names = ("reduction_axes", "gathering_axes", "reduce_scatter_axes", "slicing_axes", "params")
     given = [str(op.attributes[name]) for name in names if name in op.attributes]
     used = set(re.findall(r'"(\w+)"', " ".join(given)))
     return tuple(axis for axis in mesh if axis in used or not given)

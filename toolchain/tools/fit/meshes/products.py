@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo as hlo
 
-from ...ir import walk
-from ...ir.propagation import argument_shardings, result_shardings
+from ....ir import walk
+from ....ir.propagation import argument_shardings, result_shardings
 
 Factor = tuple[str, int]
 """A dimension of a product: of its batch, contracted, or free on the left or the right."""
@@ -34,7 +34,7 @@ def reshard_products(module: ir.Module) -> None:
     made: dict[tuple[ir.Value, str, ir.Block], ir.Value] = {}
     for op in [op for op in walk(module.operation) if isinstance(op, hlo.DotGeneralOp)]:
         known = [_sharding(value) for value in (op.lhs, op.rhs, op.result)]
-        sides = _factors(op)
+        sides = factors_of(op)
         given = [_by_axis(*each) for each in zip(known, sides, strict=True)]
         names = {name for each in given if each for name in each}
         if not names or None in given:
@@ -67,7 +67,7 @@ def _sharding(value: ir.Value) -> sdy.TensorShardingAttr | None:
     return given[number] if number < len(given) else None
 
 
-def _factors(op: hlo.DotGeneralOp) -> tuple[list[Factor], list[Factor], list[Factor]]:
+def factors_of(op: hlo.DotGeneralOp) -> tuple[list[Factor], list[Factor], list[Factor]]:
     """The factor of each dimension of the operands and of the result."""
     numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     pairs = (

@@ -15,8 +15,8 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter
 
-from ...cost.network import Fabric
-from ...ir.shardings import Spec, format_mesh
+from ....cost.network import Fabric
+from ....ir.shardings import Spec, format_mesh
 from .partition import Prediction, Predictor, ShardingCandidate
 from .shardings import (
     ShardingGroup,
@@ -141,7 +141,11 @@ class Explorer:
     def score(self, found: Sharded) -> float:
         """The expected time; larger for a program that is not expected to fit."""
         excess = max(self.needed(found) / self.budget - 1, 0.0)
-        return self.correction.time(found.prediction) * (1 + _EXCESS * excess)
+        return self.time(found) * (1 + _EXCESS * excess)
+
+    def time(self, found: Sharded) -> float:
+        """The expected time, whether it fits or not."""
+        return self.correction.time(found.prediction)
 
     def needed(self, found: Sharded) -> float:
         """The expected bytes of one device."""

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 from jax.tree_util import keystr
 
-from ...backend.lowered import Lowered
-from ...ir.shardings import Spec
+from ....backend.lowered import Lowered
+from ....ir.shardings import Spec
 from .shardings import starred_path
 
 _MESH = """\
@@ -39,7 +39,7 @@ def by_path(tree, specs):
 
 in_shardings = by_path(arguments, {{{given}}})
 out_shardings = by_path(jax.eval_shape({function}, *arguments), {{{made}}})
-fast = jax.jit({function}, in_shardings=in_shardings, out_shardings=out_shardings)
+fast = {jit}({function}, {plan}in_shardings=in_shardings, out_shardings=out_shardings)
 '''
 
 
@@ -49,14 +49,18 @@ def code_of(
     mesh: Mapping[str, int],
     *,
     is_reordered: bool = False,
+    plan: str = "",
 ) -> str:
-    """Code that calls `jax.jit` with shardings, for a function and its tuple `arguments`.
+    """Code that jits a function with shardings, which uses its tuple `arguments`.
+
+    With a plan it calls `jxc.jit`, else `jax.jit`.
 
     Args:
         lowered: the program.
         specs: of the arguments and then the results of @main, by position.
         mesh: the sizes of the axes.
         is_reordered: whether `jax.make_mesh` cannot lay the mesh on the hardware.
+        plan: the name of a plan's file; empty for none.
 
     Returns:
         The code; empty for a module from a file, and for a function with keyword arguments, for
@@ -73,6 +77,8 @@ def code_of(
     imports = f"from jax.sharding import {', '.join(own)}"
     if is_reordered:
         imports = f"from jax.experimental import mesh_utils\n{imports}"
+    if plan:
+        imports = f"import jxc\n{imports}"
     name = getattr(lowered.function, "__name__", "")
     form = _REORDERED_MESH if is_reordered else _MESH
     axes = form.format(sizes=tuple(mesh.values()), names=tuple(mesh), count=len(mesh))
@@ -81,6 +87,8 @@ def code_of(
         mesh=axes,
         given=_entries(given),
         made=_entries(made),
+        jit="jxc.jit" if plan else "jax.jit",
+        plan=f"pipeline={plan!r}, " if plan else "",
         function=name if name.isidentifier() else "step",
     )
 

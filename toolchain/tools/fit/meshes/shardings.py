@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from jaxlib.mlir import ir
 
-from ...cost.flops import bytes_of
-from ...ir import argument_names
-from ...ir.module import main_of
-from ...ir.shardings import (
+from ....cost.flops import bytes_of
+from ....ir import argument_names
+from ....ir.module import main_of
+from ....ir.shardings import (
     Spec,
     format_mesh,
     format_spec,

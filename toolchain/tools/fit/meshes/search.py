@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isclose, prod
+from math import inf, isclose, prod
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -12,19 +12,20 @@ from time import perf_counter
 
 from jaxlib.mlir import ir
 
-from ...backend.lowered import Lowered
-from ...backend.targets import Target
-from ...backend.targets.build import build
-from ...compiled.program import Refused, compile_module
-from ...compiled.schedule import fabric_of
-from ...cost.network import Fabric
-from ...errors import JxcError, UsageError
-from ...ir import write_bytecode
-from ...ir.propagation import as_xla_imports
-from ...ir.shardings import device_count, format_mesh, meshes_of
+from ....backend.lowered import Lowered
+from ....backend.targets import Target
+from ....backend.targets.build import build
+from ....compiled.schedule import fabric_of
+from ....cost.network import Fabric
+from ....errors import JxcError, UsageError
+from ....ir import write_bytecode
+from ....ir.propagation import as_xla_imports
+from ....ir.shardings import device_count, format_mesh, meshes_of
+from ..request import FitRequest, compile_version, request_of
 from .explore import Correction, Explorer, Place, Sharded
-from .mesh_result import MeshFit, MeshTrial
 from .partition import Predictor
+from .plans import Planner
+from .result import MeshFit, MeshTrial
 from .shardings import groups_of, units_of
 
 _MOST_COMPILATIONS = 12
@@ -32,6 +33,9 @@ _USUAL_COMPILATIONS = 5
 _AXES = ("x", "y")
 _SHARE = 0.4
 """The share of the time limit in which candidates are predicted."""
+
+_SHARE_OF_PLANS = 0.4
+"""The share of the time limit for plans, if candidates may be faster with them."""
 
 _HOPELESS = 1.5
 """Nothing fits if all candidates are expected to need so many times the budget."""
@@ -55,9 +59,15 @@ def search_meshes(
     pipeline: str = "O2",
     assume: str | Sequence[str] = (),
     seconds: float = 300.0,
+    exact: bool = False,
+    batch: str = "",
+    only_shardings: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> MeshFit:
     """Find the shardings of arguments and results with which a step is fastest.
+
+    Shardings that do not fit get a plan if they are expected to be faster with it than those that
+    fit.
 
     Args:
         lowered: the program.
@@ -67,6 +77,8 @@ def search_meshes(
         pipeline: the passes that run after `annotate-sharding`, as text.
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one.
+        exact, batch: of plans, as for `search`.
+        only_shardings: whether no plan is made.
         tell: called with what is being done.
 
     Raises:
@@ -74,15 +86,14 @@ def search_meshes(
         UsageError: no argument of the program can be split.
         JxcError: the program cannot be lowered or compiled for the target.
     """
-    here = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
-    started = perf_counter()
+    request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
     with TemporaryDirectory() as folder:
-        search = _MeshSearch(here, target, budget, pipeline, assume, Path(folder), tell)
-        search.until = started + seconds
+        search = _MeshSearch(request, Path(folder))
         try:
-            search.explore(meshes, started + _SHARE * seconds)
-            search.compile_best()
-            return search.result("")
+            search.explore(meshes, request.deadline - (1 - _SHARE) * seconds)
+            search.compile_best(has_plans=not only_shardings)
+            failed = "" if only_shardings else search.try_plans()
+            return search.result(failed)
         except KeyboardInterrupt:
             if not search.trials:
                 raise
@@ -127,29 +138,18 @@ def meshes_for(
 class _MeshSearch:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(
-        self,
-        lowered: Lowered,
-        target: Target,
-        budget: int,
-        pipeline: str,
-        assume: str | Sequence[str],
-        folder: Path,
-        tell: Callable[[str], None],
-    ) -> None:
-        self.lowered, self.target, self.budget = lowered, target, budget
-        self.pipeline, self.assume = pipeline, assume
-        self.folder, self.tell = folder, tell
-        self.until = 0.0
+    def __init__(self, request: FitRequest, folder: Path) -> None:
+        self.request, self.folder, self.tell = request, folder, request.tell
+        lowered, target = request.lowered, request.target
+        self.started, self.last_seconds = perf_counter(), 0.0
         self.trials: list[MeshTrial] = []
         self.tried: list[Sharded] = []
-        rewritten = lowered.opt(pipeline, target=target.name, assume=assume).module
-        plain = as_xla_imports(rewritten.operation)
+        plain = as_xla_imports(request.after(request.pipeline).module.operation)
         (folder / "module.mlirbc").write_bytes(write_bytecode(plain))
         self.predictor = Predictor(str(folder / "module.mlirbc"), target.name)
         groups = groups_of(plain)
         self.explorer = Explorer(
-            groups, units_of(groups), self.predictor, folder, budget, 0.0, tell
+            groups, units_of(groups), self.predictor, folder, request.budget, 0.0, self.tell
         )
         if not self.explorer.units:
             raise UsageError(f"{lowered.name} has no argument that could be split over devices")
@@ -162,16 +162,17 @@ class _MeshSearch:
     def _fabrics(self, meshes: Sequence[Mapping[str, int]]) -> list[Fabric | None]:
         """The network between the devices of each mesh, in its order."""
         count = device_count(meshes[0])
-        if self.target.kind != "tpu":
-            return [fabric_of(self.target, (), count)] * len(meshes)
-        self.tell(f"asking {self.target.name} for its network")
+        target = self.request.target
+        if target.kind != "tpu":
+            return [fabric_of(target, (), count)] * len(meshes)
+        self.tell(f"asking {target.name} for its network")
         made = build(
-            _empty(count, self.lowered.module.context),
-            self.target,
+            _empty(count, self.request.lowered.module.context),
+            target,
             mesh=meshes[0],
             other_meshes=meshes[1:],
         )
-        first = fabric_of(self.target, made.places, count)
+        first = fabric_of(target, made.places, count)
         orders = [made.orders.get(format_mesh(mesh)) for mesh in meshes]
         return [
             replace(first, devices=tuple(first.devices[n] for n in order))
@@ -180,35 +181,85 @@ class _MeshSearch:
             for order in orders
         ]
 
-    def compile_best(self) -> None:
-        """Compile what is expected to be fastest, as long as one may beat those before."""
-        while (found := self._next()) is not None:
+    def compile_best(self, *, has_plans: bool = False) -> None:
+        """Compile what is expected to be fastest, as long as one may beat those before.
+
+        Args:
+            has_plans: whether plans follow, for which a part of the time is left.
+        """
+        while (found := self._next(has_plans)) is not None:
+            until = self.request.deadline
+            if has_plans and self._too_large():
+                until -= _SHARE_OF_PLANS * (until - self.started)
+            if self.trials and perf_counter() + self.last_seconds > until:
+                return  # it would take as long as the one before
             started = perf_counter()
             self._compile(found)
-            now = perf_counter()
-            if now + (now - started) > self.until:  # the next one would take as long
-                return
+            self.last_seconds = perf_counter() - started
 
-    def _next(self) -> Sharded | None:
+    def _next(self, has_plans: bool) -> Sharded | None:
         """The candidate to compile next."""
         found = map(_simplified, self.explorer.found)
         left = [each for each in found if not any(_alike(each, other) for other in self.tried)]
-        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+        best = self._best_seconds()
         if not left or len(self.tried) >= _MOST_COMPILATIONS:
             return None
-        if not fitting:
+        if best == inf:
             least = min(map(self.explorer.needed, left))
-            is_hopeless = len(self.tried) > 1 and least > _HOPELESS * self.budget
-            return None if is_hopeless else left[0]
+            most = self.request.budget * (1 if has_plans else _HOPELESS)
+            return None if len(self.tried) > 1 and least > most else left[0]
         for simple in map(_simplified, self._simple()):
             if not any(_alike(simple, other) for other in self.tried):
                 return simple
-        best = min(trial.seconds for trial in fitting)
         promising = [each for each in left if self.explorer.score(each) < _CLOSE * best]
         if not promising or len(self.tried) >= _USUAL_COMPILATIONS:
             return None
         # Every second one is small: its parameters are split, and computation hides the gathers.
         return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
+
+    def _best_seconds(self) -> float:
+        """The time of the best that fits; infinite if none does."""
+        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
+        return min((trial.seconds for trial in fitting), default=inf)
+
+    def _too_large(self) -> list[Sharded]:
+        """The candidates that need more than the budget, and less time than the best that fits."""
+        known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
+        found = list[Sharded]()
+        for each in sorted(map(_simplified, self.explorer.found), key=self.explorer.time):
+            compiled = known.get(each.rules)
+            needed = compiled.needed if compiled else self.explorer.needed(each)
+            is_faster = self.explorer.time(each) < self._best_seconds()
+            is_new = not any(_alike(each, other) for other in found)
+            if needed > self.request.budget and is_faster and is_new:
+                found.append(each)
+        return found
+
+    def try_plans(self) -> str:
+        """Make plans, then go on with shardings; why plans failed, if shardings fit without."""
+        failed = ""
+        try:
+            self._plan_best()
+        except JxcError as error:
+            if self._best_seconds() == inf:
+                raise
+            failed = f"a plan failed: {error}"
+        self.compile_best()
+        return failed
+
+    def _plan_best(self) -> None:
+        """Make plans for candidates that do not fit, as long as one may beat those before."""
+        planner = Planner(self.request, self.folder, self.explorer)
+        known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
+        prospects = planner.prospects(self._too_large(), known, self._best_seconds())
+        for number, prospect in enumerate(prospects):
+            now, best = perf_counter(), self._best_seconds()
+            left = self.request.deadline - now
+            if prospect.seconds >= best or (best < inf and left < self.last_seconds):
+                return
+            until = now + left / (len(prospects) - number)
+            made = planner.plan(prospect, known.get(prospect.sharded.rules), until)
+            self.trials += [made] if made else []
 
     def _simple(self) -> Iterator[Sharded]:
         """What is compiled in any case, since predictions may mislead the search.
@@ -216,7 +267,7 @@ class _MeshSearch:
         That is the best start, and the best one that splits the inputs alone.
         """
         starts = sorted(self.explorer.starts, key=self.explorer.score)
-        fitting = [each for each in starts if self.explorer.needed(each) <= self.budget]
+        fitting = [each for each in starts if self.explorer.needed(each) <= self.request.budget]
         of_inputs = [s for s in fitting if s.state and not any(u.is_updated for u in s.state)]
         yield from (*starts[:1], *of_inputs[:1])
 
@@ -226,34 +277,29 @@ class _MeshSearch:
         self.tell(f"compiling shardings over {format_mesh(mesh)}")
         rules = self.folder / f"trial-{len(self.tried)}.rules"
         rules.write_text(sharded.rules)
-        pipeline = ",".join(filter(None, [f"annotate-sharding{{rules={rules}}}", self.pipeline]))
-        after = self.lowered.opt(pipeline, target=self.target.name, assume=self.assume)
-        found = compile_module(after.module, self.target, {}, mesh)
-        if isinstance(found, Refused):
-            if found.fit is None:
-                raise JxcError(f"{self.target.name} refused the program: {found.message}")
-            largest = tuple(map(str, found.fit.largest))
-            self.trials.append(MeshTrial(sharded, found.fit.needed, largest=largest))
-        else:
-            largest = tuple(map(str, found.memory.buffers[:6]))
-            step, built = found.step, found.build
-            times = step.computation_seconds, step.exposed_seconds
-            trial = MeshTrial(
-                sharded, found.fit.needed, *times, largest, built.seconds, built.order
-            )
-            self.trials.append(trial)
+        passes = [f"annotate-sharding{{rules={rules}}}", self.request.pipeline]
+        after = self.request.after(",".join(filter(None, passes)))
+        self.trials.append(MeshTrial(sharded, compile_version(after, self.request.target, mesh)))
         self.explorer.correction = _correction(self.trials)
 
     def result(self, stopped: str) -> MeshFit:
         """What was found until now."""
         if not self.trials:
             why = self.predictor.failure or "they contradict the program"
-            raise JxcError(f"{self.lowered.name}: no sharding can be propagated: {why}")
-        fitting = [trial for trial in self.trials if trial.needed <= self.budget]
+            raise JxcError(f"{self.request.lowered.name}: no sharding can be propagated: {why}")
+        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
         chosen = min(fitting, key=lambda trial: trial.seconds, default=None)
         considered = len(self.explorer.found)
+        asked = self.request
         return MeshFit(
-            self.lowered, self.target, self.budget, tuple(self.trials), chosen, considered, stopped
+            asked.lowered,
+            asked.target,
+            asked.budget,
+            asked.pipeline,
+            tuple(self.trials),
+            chosen,
+            considered,
+            stopped,
         )
 
 
@@ -287,13 +333,14 @@ def _correction(trials: Sequence[MeshTrial]) -> Correction:
 
     Those that were slower than expected say little of others. Of memory, the middle of all counts.
     """
+    trials = [trial for trial in trials if not trial.again]
     best = min(trials, key=lambda trial: trial.seconds)
-    found, known = best.sharded.prediction, best.computation_seconds
+    found, known = best.sharded.prediction, best.compiled.computation_seconds
     memory = median(trial.needed / trial.sharded.prediction.needed for trial in trials)
     if known is None:
         return Correction(memory=memory or 1.0)
     sent = found.network_seconds
-    waits = max(best.waiting_seconds / sent, _LEAST_WAIT) if sent else 1.0
+    waits = max(best.compiled.waiting_seconds / sent, _LEAST_WAIT) if sent else 1.0
     return Correction(known / found.seconds if found.seconds else 1.0, waits, memory or 1.0)
 
 
