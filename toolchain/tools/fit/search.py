@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,9 +18,10 @@ from ...compiled.program import Refused, compile_module
 from ...errors import JxcError
 from ...units import counted
 from .check import check_plan, in_parts_pass
-from .choices import Choices
+from .choices import KERNELS, Choices
 from .donation import donation_of
 from .frontier import FitChoice, Frontier
+from .loops import LoopChoice
 from .plan import BatchSplit, FitPlan, Measure
 from .result import FitResult, Trial
 from .simulate import simulate
@@ -31,6 +32,9 @@ _MOST_COMPILATIONS = 16
 _CLOSE, _FAR = 0.005, 0.05
 """Shares of the time of a run: one that is not worth another compilation, and one that is worth it
 even for a choice that is not expected to fit."""
+
+_MOST_OTHERS = 4
+"""The most versions that are compiled with values on the host, and with kernels."""
 
 _SHOWN = 6
 """The buffers that are shown of a program that does not fit."""
@@ -111,6 +115,11 @@ class _Finder:
             if self.trials and perf_counter() > self.deadline:
                 return self.result("the time is over")
             self._try(index)
+        for index in chain(self._moved(), self._replaced()):
+            if perf_counter() > self.deadline:
+                return self.result("the time is over")
+            with suppress(JxcError):  # a compiler may not support these measures
+                self._try(index)
         return self.result("")
 
     def with_advice(self, found: FitResult) -> FitResult:
@@ -125,7 +134,8 @@ class _Finder:
     def _smaller(self) -> Iterator[int]:
         """Choices of less memory than the first that fits, which the compiler may make faster."""
         fitting = [i for i, trial in self.trials.items() if trial.needed <= self.budget]
-        last = len(self.choices) - 1
+        assert self.found is not None
+        last = len(self.found.all) - 1
         if fitting:
             best = min(fitting)
             more = {(best + last) // 2, last}
@@ -133,7 +143,8 @@ class _Finder:
 
     def _indices(self) -> Iterator[int]:
         """The choices to compile: the first that should fit, then those around the boundary."""
-        count = len(self.choices)
+        assert self.found is not None
+        count = len(self.found.all)
         low, high, misses = 0, count, 0
         for _ in range(_MOST_COMPILATIONS):
             between = range(low + 1, high)
@@ -152,6 +163,53 @@ class _Finder:
             else:
                 low, misses = index, misses + 1
 
+    def _moved(self) -> Iterator[int]:
+        """Choices that keep values on the host, if they should be cheaper than those before."""
+        assert self.found is not None
+        first = len(self.found.all)
+        yield from self._among(first, first + len(self.found.hosted))
+
+    def _replaced(self) -> Iterator[int]:
+        """The program with kernels, and choices with kernels that should be cheaper."""
+        assert self.found is not None
+        if self.exact:
+            return
+        self.tell("replacing attention and losses by kernels")
+        with suppress(JxcError):
+            self.found.replace_by_kernels()
+        if self.found.with_kernels:
+            first = len(self.choices) - len(self.found.with_kernels)
+            yield first
+            alone = self.trials.get(first)
+            if alone and alone.needed > self.budget:
+                yield from self._among(first + 1, len(self.choices))
+
+    def _among(self, first: int, end: int) -> Iterator[int]:
+        """The cheapest of the choices from `first` to before `end` that should fit, until one does.
+
+        Only those that should be cheaper than what fits already.
+        """
+        for _ in range(_MOST_OTHERS):
+            best, limit = self._best(), float("inf")
+            if best is not None and best.choice is not None and self.found is not None:
+                whole = self.found.frontier(self.choices[0]).peak.seconds
+                limit = best.choice.seconds - _CLOSE * whole
+            cheaper = [i for i in range(first, end) if self.choices[i].seconds < limit]
+            fitting = [i for i in cheaper if self._expected(i) <= self.budget]
+            if not fitting and (best is not None or not cheaper):
+                return
+            index = min(fitting or cheaper[-1:], key=lambda i: self.choices[i].seconds)
+            yield index
+            trial = self.trials.get(index)
+            if trial is None or trial.needed <= self.budget:
+                return
+            first = index + 1
+
+    def _best(self) -> Trial | None:
+        """The fastest trial within the budget."""
+        fitting = (trial for trial in self.trials.values() if trial.needed <= self.budget)
+        return min(fitting, key=_rank, default=None)
+
     def _saving(self, low: int, high: int) -> float:
         """The share of the time that the first choice after `low` saves against `high`."""
         assert self.found is not None
@@ -160,7 +218,9 @@ class _Finder:
 
     @property
     def choices(self) -> list[FitChoice]:
-        return self.found.all if self.found else []
+        if self.found is None:
+            return []
+        return [*self.found.all, *self.found.hosted, *self.found.with_kernels]
 
     def _expected(self, index: int) -> float:
         """The bytes that a choice should need, by what the compiler said of others."""
@@ -168,7 +228,7 @@ class _Finder:
         fixed, choice = self.found.argument_bytes, self.choices[index]
         tried = [(self.choices[0], self.base.needed)]
         tried += [(self.choices[i], trial.needed) for i, trial in self.trials.items()]
-        alike = [each for each in tried if each[0].parts == choice.parts] or tried
+        alike = [each for each in tried if each[0].is_like(choice)] or tried
         known = sorted((c.peak, (needed - fixed) / max(c.peak, 1)) for c, needed in alike)
         peaks, ratios = ([each[i] for each in known] for i in range(2))
         return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))
@@ -185,8 +245,13 @@ class _Finder:
         assert self.found is not None
         members = self.found.frontier(choice).members(choice.selectors)
         values = counted(len(members) + choice.loops.values, "value")
-        parts = [f"{choice.parts} parts"] if choice.parts > 1 else []
-        return ", ".join([*parts, *([f"{values} again"] if choice.selectors else [])])
+        found = {
+            "kernels": choice.kernels,
+            f"{choice.parts} parts": choice.parts > 1,
+            f"{values} again": choice.selectors,
+            f"{choice.host.values} on the host": choice.host.selectors,
+        }
+        return ", ".join(name for name, applies in found.items() if applies)
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
         with _saved(self._plan(choice)) as path:
@@ -207,9 +272,12 @@ class _Finder:
             made_for["needed_without_plan_bytes"] = self.base.needed
         in_parts = in_parts_pass(choice.parts, self.batch)
         again = "rematerialize" if choice.selectors else ""
-        pipeline = ",".join(filter(None, [in_parts, again, self.pipeline]))
+        moved = "offload" if choice.host.selectors else ""
+        before = KERNELS if choice.kernels else ""
+        pipeline = ",".join(filter(None, [before, in_parts, again, moved, self.pipeline]))
         measures = _measures(self.found.frontier(choice), choice) if trial else _bare(choice)
-        return FitPlan(pipeline, tuple(measures), made_for, self._split(choice))
+        kernels = self.found.kernels if choice.kernels else {}
+        return FitPlan(pipeline, tuple(measures), made_for, self._split(choice), kernels)
 
     def _split(self, choice: FitChoice) -> BatchSplit | None:
         assert self.found is not None
@@ -249,11 +317,9 @@ class _Finder:
         )
         if self.base.needed <= self.budget:
             return replace(whole, chosen=self.base)
-        fitting = [t for t in trials if t.needed <= self.budget]
-        if not fitting:
+        chosen = self._best()
+        if chosen is None or chosen.choice is None:
             return whole
-        chosen = min(fitting, key=_rank)
-        assert chosen.choice is not None
         checked = self._check(chosen.choice)
         smaller = [c for c in self.choices if c.peak < chosen.choice.peak]
         following = smaller[0] if smaller else None
@@ -261,11 +327,14 @@ class _Finder:
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 
     def _check(self, choice: FitChoice) -> str:
+        assert self.found is not None
         self.tell("checking the plan")
         with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
             again = path if choice.selectors else ""
-            module, parts = self.lowered.module, choice.parts
-            return check_plan(module, again, parts, self.batch, self.target.name)
+            module, parts = self.found.program(choice), choice.parts
+            checked = check_plan(module, again, parts, self.batch, self.target.name)
+        kernels = "kernels: not compared, since they replace large sizes only"
+        return "; ".join(filter(None, [checked, kernels if choice.kernels else ""]))
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
@@ -284,22 +353,29 @@ def _saved(plan: FitPlan) -> Iterator[str]:
 
 
 def _bare(choice: FitChoice) -> list[Measure]:
-    return [Measure(each, 0, 0, 0.0) for each in choice.selectors]
+    again = [Measure(each, 0, 0, 0.0) for each in choice.selectors]
+    return again + [Measure(each, 0, 0, 0.0, "offload") for each in choice.host.selectors]
 
 
 def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
     """The lines of a plan: what each frees and costs, given the others."""
     whole = simulate(frontier.timeline, frontier.members(choice.selectors))
     found = []
-    loops, runs = choice.loops.selectors, frontier.peak.runs
+    runs = frontier.peak.runs
     for each in choice.straight:
         others = [other for other in choice.straight if other != each]
         without = simulate(frontier.timeline, frontier.members(others))
         values = len(frontier.members([each]))
         freed, added = without.peak - whole.peak, runs * (whole.seconds - without.seconds)
         found.append(Measure(each, values, freed, added))
-    for each in loops:
-        part = 1 / len(loops)
-        amounts = choice.loops.bytes * part, choice.loops.seconds * part
-        found.append(Measure(each, 1, round(amounts[0]), amounts[1]))
+    found += _shared(choice.loops, "rematerialize") + _shared(choice.host, "offload")
     return sorted(found, key=lambda measure: -measure.bytes)
+
+
+def _shared(choice: LoopChoice, section: str) -> list[Measure]:
+    """One line for each selector of loops, which share what the choice frees and costs."""
+    count = len(choice.selectors)
+    return [
+        Measure(each, 1, round(choice.bytes / count), choice.seconds / count, section)
+        for each in choice.selectors
+    ]
