@@ -81,6 +81,8 @@ class Choices:
 
     def replace_by_kernels(self) -> None:
         """Add the choices for the program after the pass `kernels`, if it replaces something."""
+        if self.target.kind == "cpu":  # for which it has nothing
+            return
         after = self._after_kernels = self.lowered.opt(KERNELS, target=self.target.name)
         if self.kernels:
             found = frontier_of(after.module, self.target, kernels=True)
@@ -90,7 +92,8 @@ class Choices:
     @property
     def kernels(self) -> Mapping[str, int]:
         """How often each replacement of the pass `kernels` applies, once it was tried."""
-        return self._after_kernels.report.hits
+        report = self._after_kernels.report
+        return report.hits if report else {}
 
     def program(self, choice: FitChoice) -> ir.Module:
         """The program of a choice, with its kernels, before its other measures."""

@@ -71,11 +71,13 @@ class _Mover:
         self._computing: dict[LoopPair, float] = {}
 
     def choices(self) -> Iterator[LoopChoice]:
-        """Choices that each move one label more, the one with most bytes first."""
+        """Choices that each move one label more: the one with most bytes first, or with least."""
         freed = {label: sum(map(_freed, found)) for label, found in self.stored.items()}
-        labels = sorted(filter(freed.__getitem__, freed), key=lambda label: -freed[label])
-        for count in range(1, len(labels) + 1):
-            moved = labels[:count]
+        labels = sorted(filter(freed.__getitem__, freed), key=freed.__getitem__)
+        sets = {frozenset(labels[:count]) for count in range(1, len(labels) + 1)}
+        sets |= {frozenset(labels[count:]) for count in range(1, len(labels))}
+        for chosen in sorted(sets, key=len):
+            moved = [label for label in self.stored if label in chosen]
             values = [each for label in moved for each in self.stored[label]]
             size = sum(freed[label] for label in moved)
             selectors = tuple(map(Selector, moved))

@@ -166,11 +166,12 @@ def as_text(result: FitResult) -> str:
             console.print(_measured(result))
         if result.plan and result.plan.split:
             console.print(_about(result.plan.split), markup=False)
-        if result.plan and result.plan.kernels:
-            console.print(_replaced(result.plan), markup=False)
-        for section, title in _TITLES.items() if result.plan else ():
-            if measures := result.plan.of(section):
-                console.print(_measures(measures, title))
+        if plan := result.plan:
+            if plan.kernels:
+                console.print(_replaced(plan), markup=False)
+            for section, title in _TITLES.items():
+                if measures := plan.of(section):
+                    console.print(_measures(measures, title))
         for line in _notes(result):
             console.print(line, markup=False)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

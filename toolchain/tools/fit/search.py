@@ -111,16 +111,24 @@ class _Finder:
         self.found = Choices(self.lowered, self.target, self.batch)
         if not self.exact:
             self.found.split(self.budget, self.tell)
-        for index in chain(self._indices(), self._smaller()):
-            if self.trials and perf_counter() > self.deadline:
+            self._replace_by_kernels()
+        required = chain(self._indices(), self._smaller())
+        for index in chain(self._kernels_alone(), required, self._moved(), self._with_kernels()):
+            is_tried = self._best() or len(self.trials) > bool(self.found.with_kernels)
+            if is_tried and perf_counter() > self.deadline:
                 return self.result("the time is over")
-            self._try(index)
-        for index in chain(self._moved(), self._replaced()):
-            if perf_counter() > self.deadline:
-                return self.result("the time is over")
-            with suppress(JxcError):  # a compiler may not support these measures
+            if index < len(self.found.all):
                 self._try(index)
+            else:
+                with suppress(JxcError):  # a compiler may refuse these measures
+                    self._try(index)
         return self.result("")
+
+    def _replace_by_kernels(self) -> None:
+        assert self.found is not None
+        self.tell("replacing attention and losses by kernels")
+        with suppress(JxcError):
+            self.found.replace_by_kernels()
 
     def with_advice(self, found: FitResult) -> FitResult:
         """The result with what donating arguments would free, if memory is short."""
@@ -133,9 +141,10 @@ class _Finder:
 
     def _smaller(self) -> Iterator[int]:
         """Choices of less memory than the first that fits, which the compiler may make faster."""
-        fitting = [i for i, trial in self.trials.items() if trial.needed <= self.budget]
         assert self.found is not None
         last = len(self.found.all) - 1
+        tried = ((i, trial) for i, trial in self.trials.items() if i <= last)
+        fitting = [i for i, trial in tried if trial.needed <= self.budget]
         if fitting:
             best = min(fitting)
             more = {(best + last) // 2, last}
@@ -169,19 +178,16 @@ class _Finder:
         first = len(self.found.all)
         yield from self._among(first, first + len(self.found.hosted))
 
-    def _replaced(self) -> Iterator[int]:
-        """The program with kernels, and choices with kernels that should be cheaper."""
-        assert self.found is not None
-        if self.exact:
-            return
-        self.tell("replacing attention and losses by kernels")
-        with suppress(JxcError):
-            self.found.replace_by_kernels()
-        if self.found.with_kernels:
-            first = len(self.choices) - len(self.found.with_kernels)
-            yield first
+    def _kernels_alone(self) -> Iterator[int]:
+        """The program with kernels and no other measure."""
+        if self.found is not None and self.found.with_kernels:
+            yield len(self.choices) - len(self.found.with_kernels)
+
+    def _with_kernels(self) -> Iterator[int]:
+        """Choices with kernels that should be cheaper, if the kernels alone do not fit."""
+        for first in self._kernels_alone():
             alone = self.trials.get(first)
-            if alone and alone.needed > self.budget:
+            if alone is not None and alone.needed > self.budget:
                 yield from self._among(first + 1, len(self.choices))
 
     def _among(self, first: int, end: int) -> Iterator[int]:
