@@ -80,7 +80,8 @@ class Frontier:
         form: a choice with the parts of the batch and the kernels of the program.
 
     Attributes:
-        choices: without the host, from the most memory to the least.
+        choices: without the host, from the most memory to the least; the first is the program
+            without a plan.
         hosted: those that keep values on the host, and that none of all choices beats.
     """
 
@@ -101,7 +102,9 @@ class Frontier:
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops]
-        self.choices = self._thinned(self._best(both))
+        plain = self._simulated(())
+        smaller = self._best(each for each in both if each.peak < plain.peak)
+        self.choices = self._thinned([plain, *smaller])  # some may also be faster
         hosted = [
             _on_host(_with_loops(each, again), moved) for each in straight for again, moved in hosts
         ]
