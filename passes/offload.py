@@ -47,7 +47,7 @@ def offload(
         text = "h = jnp.tanh(x @ w)"
 
     A carried value, as it is at the start of an iteration, is chosen by the op that computes it in
-    the iteration before. If `rematerialize` is to run too, it must run first.
+    the iteration before. Name the pass after `rematerialize`, which changes what loops store.
 
     On TPUs and GPUs only, and for programs of one device: on a CPU the pass does nothing. Nothing
     is computed differently. An entry that matches no stored value of a loop is an error.
@@ -116,10 +116,13 @@ def _keep_on_host(pair: LoopPair, index: int) -> None:
     with ir.InsertionPoint(write), write.location:
         on_host = build.reshape(_placed(stack.value, "pinned_host"), shape_of(stack.update))
     write.operation.operands[1] = on_host
-    for read in pair.reads[index]:
-        with ir.InsertionPoint.after(read), read.location:
-            on_device = _placed(read.result, "device")
-        read.result.replace_all_uses_except(on_device, on_device.owner.operation)
+    first, *others = pair.reads[index]  # of the same row, which is copied back once
+    with ir.InsertionPoint.after(first), first.location:
+        on_device = _placed(first.result, "device")
+    first.result.replace_all_uses_except(on_device, on_device.owner.operation)
+    for read in others:
+        read.result.replace_all_uses_with(on_device)
+        read.operation.erase()
 
 
 def _write_of(pair: LoopPair, stack: WrittenStack) -> hlo.DynamicUpdateSliceOp:

@@ -92,7 +92,7 @@ class CutNetwork:
         of_steps[[*fixed, *self._fixed]] = _MOST
         capacity = np.full(len(self._starts), _MOST, np.int32)
         capacity[:first] = of_steps
-        capacity[first : first + len(sizes)] = np.rint(sizes * unit)
+        capacity[first : first + len(sizes)] = np.minimum(np.rint(sizes * unit), _MOST)
         again = self._sink_side(capacity)
         chosen = [s for i, s in enumerate(self.steps) if _FIRST + i in again]
         return {value for step in chosen for value in step.results}
