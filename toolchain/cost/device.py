@@ -33,6 +33,10 @@ class HostLink:
     bandwidth: float
     source: str
 
+    def __post_init__(self) -> None:
+        if not (self.bandwidth > 0 and self.source):
+            raise ValueError("host: expected a bandwidth above 0 and its source")
+
 
 @dataclass(frozen=True)
 class Device:

@@ -61,7 +61,7 @@ def search(
         pipeline: the passes that run after those of the plan, as text.
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one with a plan.
-        exact: whether the batch may not be split, and no kernels be used, which sum in another order.
+        exact: whether the batch may not be split and kernels not be used, which sum in another order.
         batch: the arguments that have the batch, as for `microbatch`; found if empty.
         tell: called with what is being done.
 
