@@ -61,7 +61,7 @@ def search(
         pipeline: the passes that run after those of the plan, as text.
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one with a plan.
-        exact: whether the batch may not be split and kernels not be used, which sum in another order.
+        exact: whether the batch may not be split, nor kernels used: both sum in another order.
         batch: the arguments that have the batch, as for `microbatch`; found if empty.
         tell: called with what is being done.
 
@@ -339,8 +339,12 @@ class _Finder:
             again = path if choice.selectors else ""
             module, parts = self.found.program(choice), choice.parts
             checked = check_plan(module, again, parts, self.batch, self.target.name)
-        kernels = "kernels: not compared, since they replace large sizes only"
-        return "; ".join(filter(None, [checked, kernels if choice.kernels else ""]))
+        found = {
+            checked: bool(checked),
+            "offload moves values, and changes none": choice.host.selectors,
+            "kernels: not compared, since they replace large sizes only": choice.kernels,
+        }
+        return "; ".join(text for text, applies in found.items() if applies)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
