@@ -36,8 +36,8 @@ class Choices:
     Attributes:
         all: the choices, most memory first; the first is the program without a plan.
         hosted: choices that keep values on the host, most memory first, which none of `all` beats.
-        with_kernels: choices for the program after the pass `kernels`, most memory first; empty if
-            the pass replaces nothing, or was not tried.
+        with_kernels: choices for the program after the pass `kernels`, most memory first; the first
+            has no other measure. Empty if the pass replaces nothing, or was not tried.
         argument_bytes: of the program.
         unsplit: why the batch was not split; empty if it was, or was not tried.
     """
@@ -87,7 +87,8 @@ class Choices:
         if self.kernels:
             found = frontier_of(after.module, self.target, kernels=True)
             self._frontiers[1, True] = found
-            self.with_kernels = _best([*self._timed(found.choices), *self._timed(found.hosted)])
+            alone, *others = self._timed([*found.choices, *found.hosted])
+            self.with_kernels = [alone, *_best(c for c in others if c.peak < alone.peak)]
 
     @property
     def kernels(self) -> Mapping[str, int]:

@@ -20,11 +20,10 @@ from ...units import counted
 from .check import check_plan, in_parts_pass
 from .choices import KERNELS, Choices
 from .donation import donation_of
-from .frontier import FitChoice, Frontier
-from .loops import LoopChoice
-from .plan import BatchSplit, FitPlan, Measure
+from .frontier import FitChoice
+from .measures import bare_measures, measures_of
+from .plan import BatchSplit, FitPlan
 from .result import FitResult, Trial
-from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
 """The most versions that are compiled to find the boundary of the budget."""
@@ -281,7 +280,9 @@ class _Finder:
         moved = "offload" if choice.host.selectors else ""
         before = KERNELS if choice.kernels else ""
         pipeline = ",".join(filter(None, [before, in_parts, again, moved, self.pipeline]))
-        measures = _measures(self.found.frontier(choice), choice) if trial else _bare(choice)
+        measures = (
+            measures_of(self.found.frontier(choice), choice) if trial else bare_measures(choice)
+        )
         kernels = self.found.kernels if choice.kernels else {}
         return FitPlan(pipeline, tuple(measures), made_for, self._split(choice), kernels)
 
@@ -327,8 +328,9 @@ class _Finder:
         if chosen is None or chosen.choice is None:
             return whole
         checked = self._check(chosen.choice)
-        smaller = [c for c in self.choices if c.peak < chosen.choice.peak]
-        following = smaller[0] if smaller else None
+        like = (c for c in self.choices if c.kernels == chosen.choice.kernels)
+        smaller = (c for c in like if c.peak < chosen.choice.peak)
+        following = max(smaller, key=lambda c: c.peak, default=None)
         plan = self._plan(chosen.choice, chosen)
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 
@@ -360,32 +362,3 @@ def _saved(plan: FitPlan) -> Iterator[str]:
         path = Path(folder) / "plan.toml"
         plan.save(path)
         yield str(path)
-
-
-def _bare(choice: FitChoice) -> list[Measure]:
-    again = [Measure(each, 0, 0, 0.0) for each in choice.selectors]
-    return again + [Measure(each, 0, 0, 0.0, "offload") for each in choice.host.selectors]
-
-
-def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
-    """The lines of a plan: what each frees and costs, given the others."""
-    whole = simulate(frontier.timeline, frontier.members(choice.selectors))
-    found = []
-    runs = frontier.peak.runs
-    for each in choice.straight:
-        others = [other for other in choice.straight if other != each]
-        without = simulate(frontier.timeline, frontier.members(others))
-        values = len(frontier.members([each]))
-        freed, added = without.peak - whole.peak, runs * (whole.seconds - without.seconds)
-        found.append(Measure(each, values, freed, added))
-    found += _shared(choice.loops, "rematerialize") + _shared(choice.host, "offload")
-    return sorted(found, key=lambda measure: -measure.bytes)
-
-
-def _shared(choice: LoopChoice, section: str) -> list[Measure]:
-    """One line for each selector of loops, which share what the choice frees and costs."""
-    count = len(choice.selectors)
-    return [
-        Measure(each, 1, round(choice.bytes / count), choice.seconds / count, section)
-        for each in choice.selectors
-    ]
