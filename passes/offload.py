@@ -12,23 +12,23 @@ of 962 MiB on a v5e, and 1728 MiB as before on an H100 (jax 0.10.2).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.errors import UsageError
 from jxc.ir import build
-from jxc.ir.labels import Label
+from jxc.ir.labels import Label, label_of
 from jxc.ir.module import terminator
 from jxc.ir.shardings import module_device_count
 from jxc.ir.values import shape_of
 from jxc.rewrite import File, PassContext, module_pass, remark
 
-from .rematerialize.in_loops import labels_of
-from .rematerialize.pairs import LoopPair, WrittenStack, loop_pairs, prepare
-from .rematerialize.selectors import parse_plan, parse_words
+from .rematerialize.pairs import LoopPair, StackedValue, WrittenStack, loop_pairs, prepare
+from .rematerialize.selectors import parse_options
 
 _NO_FILE = File()
-_SECTION = "offload"
 
 
 @module_pass
@@ -46,45 +46,68 @@ def offload(
         function = "mlp"
         text = "h = jnp.tanh(x @ w)"
 
+    A carried value, as it is at the start of an iteration, is chosen by the op that computes it in
+    the iteration before. Name the pass after `rematerialize`, which changes what loops store.
+
     On TPUs and GPUs only, and for programs of one device: on a CPU the pass does nothing. Nothing
     is computed differently. An entry that matches no stored value of a loop is an error.
     """
-    selectors = parse_plan(plan, _SECTION) if plan.path else parse_words(values)
-    if not selectors:
-        raise UsageError(
-            "offload needs values or a plan, such as offload{values=tanh} or offload{plan=FILE} "
-            f"with entries [[{_SECTION}]]"
-        )
+    selectors = parse_options("offload", values, plan)
     if context.target == "cpu":
         remark("offload", "declined", module.location, "a CPU has no memory but the host's")
         return
     if (devices := module_device_count(module)) > 1:
         raise UsageError(f"offload: expected a program of one device, found one of {devices}")
     prepare(module)
-    stacks = _labelled(module)
+    stacks = stored_values(module)
     chosen = []
     for selector in selectors:
         if selector.segments or selector.keep_every:
             raise UsageError(f"offload: {selector}: expected no keys segments and keep_every")
-        found = [each for each in stacks if selector.matches(each[2])]
+        found = [each for each in stacks if selector.matches(each.label)]
         if not found:
             raise UsageError(
                 f"offload: no value that a loop stores for its gradient matches {selector}; values "
                 "of straight-line code stay on the device"
             )
         chosen += [each for each in selector.chosen(found) if each not in chosen]
-    for pair, index, _ in chosen:
-        _keep_on_host(pair, index)
+    for each in chosen:
+        _keep_on_host(each.pair, each.value.index)
     remark("offload", "applied", module.location, f"{len(chosen)} values are kept on the host")
 
 
-def _labelled(module: ir.Operation) -> list[tuple[LoopPair, int, Label]]:
-    """The stacks that one loop writes and one other reads, with the labels of their values."""
+@dataclass(frozen=True)
+class StoredValue:
+    """A value that one loop stores for one other loop.
+
+    Attributes:
+        pair: the loops.
+        value: which it is.
+        label: where it was written.
+    """
+
+    pair: LoopPair
+    value: StackedValue
+    label: Label
+
+
+def stored_values(module: ir.Operation) -> list[StoredValue]:
+    """The values that `offload` can move, of a module after `prepare`."""
     return [
-        (pair, value.index, label)
+        StoredValue(pair, value, label)
         for pair in loop_pairs(module)
-        for value, label in labels_of(pair).items()
+        for value in pair.stacked
+        if (label := _label(pair, value.value)) is not None
     ]
+
+
+def _label(pair: LoopPair, value: ir.Value) -> Label | None:
+    """The label of the op that computes a value, of a carried one in the iteration before."""
+    loop, seen = pair.forward, set[ir.Value]()
+    while value in loop.arguments and value not in seen:
+        seen.add(value)
+        value = loop.ends[loop.arguments[value]]
+    return label_of(value.owner) if value in loop.position else None
 
 
 def _keep_on_host(pair: LoopPair, index: int) -> None:
@@ -93,10 +116,13 @@ def _keep_on_host(pair: LoopPair, index: int) -> None:
     with ir.InsertionPoint(write), write.location:
         on_host = build.reshape(_placed(stack.value, "pinned_host"), shape_of(stack.update))
     write.operation.operands[1] = on_host
-    for read in pair.reads[index]:
-        with ir.InsertionPoint.after(read), read.location:
-            on_device = _placed(read.result, "device")
-        read.result.replace_all_uses_except(on_device, on_device.owner.operation)
+    first, *others = pair.reads[index]  # of the same row, which is copied back once
+    with ir.InsertionPoint.after(first), first.location:
+        on_device = _placed(first.result, "device")
+    first.result.replace_all_uses_except(on_device, on_device.owner.operation)
+    for read in others:
+        read.result.replace_all_uses_with(on_device)
+        read.operation.erase()
 
 
 def _write_of(pair: LoopPair, stack: WrittenStack) -> hlo.DynamicUpdateSliceOp:

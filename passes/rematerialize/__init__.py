@@ -20,7 +20,7 @@ from jxc.rewrite import File, PassContext, module_pass, remark
 
 from .in_loops import compute_again_in_loops
 from .pairs import prepare
-from .selectors import Selector, parse_plan, parse_words
+from .selectors import Selector, parse_options
 from .straight_line import compute_again, is_repeatable
 
 _NO_FILE = File()
@@ -51,12 +51,7 @@ def rematerialize(
     are functions of their keys. Custom calls and ops with effects are never repeated. An entry of
     a plan that matches no value of the program is an error.
     """
-    selectors = parse_plan(plan) if plan.path else parse_words(values)
-    if not selectors:
-        raise UsageError(
-            "rematerialize needs values or a plan, such as rematerialize{values=tanh,exp} or "
-            "rematerialize{plan=FILE}"
-        )
+    selectors = parse_options("rematerialize", values, plan)
     main = main_of(module)
     if main is None:
         return

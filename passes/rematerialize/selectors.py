@@ -13,9 +13,6 @@ from jxc.rewrite import File
 
 Value = TypeVar("Value")
 
-SECTION = "rematerialize"
-
-
 _ANY = Label("")
 
 
@@ -56,13 +53,28 @@ class Selector:
         return self.word or str(self.label)
 
 
+def parse_options(name: str, values: str, plan: File) -> list[Selector]:
+    """The selectors that the options `values` and `plan` of the pass `name` give it, at least one.
+
+    Raises:
+        UsageError: there are none, or the plan is wrong.
+    """
+    found = parse_plan(plan, name) if plan.path else parse_words(values)
+    if not found:
+        raise UsageError(
+            f"{name} needs values or a plan, such as {name}{{values=tanh,exp}} or "
+            f"{name}{{plan=FILE}} with entries [[{name}]]"
+        )
+    return found
+
+
 def parse_words(text: str) -> list[Selector]:
     """The selectors of an option: words separated by commas."""
     return [Selector(word=word.strip()) for word in text.split(",") if word.strip()]
 
 
-def parse_plan(file: File, section: str = SECTION) -> list[Selector]:
-    """The entries of a plan, by default `[[rematerialize]]`.
+def parse_plan(file: File, section: str) -> list[Selector]:
+    """The entries `[[section]]` of a plan.
 
     Raises:
         UsageError: the file is not TOML, or an entry has unknown keys or values.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jxc.cost.device import device_named, is_same_device
+from jxc.cost.device import HostLink, device_named, is_same_device, known_devices
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,14 @@ def test_device_is_found_by_the_whole_words_of_its_name(kind, name, device):
 )
 def test_names_of_one_device(kind, one, other, is_same):
     assert is_same_device(kind, one, other) is is_same
+
+
+def test_link_to_the_host_has_a_bandwidth_and_its_source():
+    known = {**known_devices("gpu"), **known_devices("tpu")}
+    assert known["v5e"].host == HostLink(15e9, known["v5e"].host.source)
+    assert known["h100"].host.bandwidth == 64e9
+    assert known["b200"].host is None and known["tpu7x"].host is None
+    for host in (each.host for each in known.values() if each.host):
+        assert 1e9 < host.bandwidth < 1e12 and "PCI" in host.source
+    with pytest.raises(ValueError, match="expected a bandwidth above 0"):
+        HostLink(0.0, "a test")

@@ -11,8 +11,8 @@ from jxc.backend.targets import find_target
 from jxc.compiled.program import compile_module
 from jxc.errors import JxcError
 from jxc.ir import clone_module
-from jxc.ir.labels import label_of
-from jxc.passes.rematerialize.pairs import prepare, stacked_values
+from jxc.passes.offload import stored_values
+from jxc.passes.rematerialize.pairs import prepare
 
 from .scanned import gradient, layers, programs
 
@@ -24,8 +24,7 @@ def offloadable(lowered):
     copy = clone_module(lowered.module)
     with copy.context:
         prepare(copy.operation)
-        owners = [each.value.owner for each in stacked_values(copy.operation)]
-        return sorted({label_of(op).op for op in owners if hasattr(op, "location")})
+        return sorted({each.label.op for each in stored_values(copy.operation)})
 
 
 @settings(max_examples=25, deadline=None)
@@ -58,3 +57,23 @@ def test_offload_lowers_the_peak(name):
     except JxcError as error:
         pytest.skip(str(error))
     assert sizes[1] < 0.6 * sizes[0]
+
+
+@settings(max_examples=15, deadline=None)
+@given(programs(st.integers(1, 5)), st.data())
+def test_offload_after_rematerialize_keeps_the_bits(program, data):
+    function, *args = program
+    lowered = jxc.lower(function, *args)
+    names = offloadable(lowered)
+    if not names:
+        return
+    again = data.draw(st.sampled_from(names))
+    before = lowered.opt(f"rematerialize{{values={again}}}")
+    left = offloadable(before)
+    if not left:
+        return
+    after = before.opt(f"offload{{values={','.join(left)}}}", target="gpu:h100")
+    assert PLACEMENT in after.as_text()
+    found, expected = (each.compile()(*args) for each in (after, lowered.opt("inline")))
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -2,7 +2,7 @@
 
 A device moves 1000 bytes of memory a second; a switch passes 100 bytes a second. An all-reduce of
 400 bytes over two devices takes 2 1/2 400 / 100 = 4 s. An addition of two arrays of 400 bytes moves
-1200 bytes in 1.2 s.
+1200 bytes in 1.2 s. The link to the host passes 200 bytes a second in each direction.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import pytest
 
 from jxc.backend.targets import Target, find_target
 from jxc.compiled.collectives import collectives_of
+from jxc.compiled.host_copies import host_copies_of
 from jxc.compiled.kernels import kernels_of
 from jxc.compiled.schedule import Step, fabric_of, step_of
-from jxc.cost.device import Device
+from jxc.cost.device import Device, HostLink
 from jxc.cost.network import Network
 from jxc.hlo import parse_hlo
+from jxc.hlo.work import executed
 
+HOST = HostLink(200.0, "a test")
 SWITCH = Network("switch", 100.0, "a test", node_devices=8)
 ADD_SECONDS = 1.2
 REDUCE_SECONDS = 4.0
@@ -26,10 +29,11 @@ REDUCE_SECONDS = 4.0
 
 def step(text: str, network: Network | None = SWITCH, places: Any = ()) -> Step:
     module = parse_hlo(text)
-    device = Device("some", "gpu", "", 0, 1000.0, {}, 0.0, "a test", network=network)
+    device = Device("some", "gpu", "", 0, 1000.0, {}, 0.0, "a test", network=network, host=HOST)
     target = Target("gpu:some", "gpu", "cuda", device)
     fabric = fabric_of(target, places, module.num_partitions)
-    return step_of(kernels_of(module), collectives_of(module), fabric, device)
+    copies = host_copies_of(module, executed(module))
+    return step_of(kernels_of(module), collectives_of(module), fabric, device, copies)
 
 
 HEAD = """HloModule m, is_scheduled=true, num_partitions=2
@@ -190,3 +194,52 @@ def test_fabric_of_a_torus_has_the_extents_of_the_topology() -> None:
 def test_fabric_of_gpus_has_a_switch_for_each_node() -> None:
     fabric = fabric_of(find_target("gpu:h100"), [], 16)
     assert fabric is not None and [fabric.devices[n].node for n in (0, 7, 8)] == [0, 0, 1]
+
+
+def copies_to_and_from_the_host(between: str) -> str:
+    """A row of 400 bytes is written to a stack on the host while another one is read."""
+    stack, row, indices = "f32[9,100]{1,0:S(5)}", "f32[1,100]{1,0}", "s32[], s32[]"
+    written, read = (
+        f"(({stack}, {row}, {indices}), {stack}, u32[])",
+        f"(({stack}, {indices}), {row})",
+    )
+    return f"""HloModule m, is_scheduled=true
+
+ENTRY %main (s: f32[9,100], x: f32[100], y: f32[100], i: s32[]) -> (f32[9,100], f32[1,100]) {{
+  %s = {stack} parameter(0)
+  %q = {stack} parameter(1)
+  %x = f32[100]{{0}} parameter(2)
+  %y = f32[100]{{0}} parameter(3)
+  %i = s32[] parameter(4)
+  %row = {row} bitcast(%x)
+  %w = {written} dynamic-update-slice-start(%s, %row, %i, %i)
+  %r = {read} dynamic-slice-start(%q, %i, %i), dynamic_slice_sizes={{1,100}}
+  {between}
+  %dr = {row} dynamic-slice-done(%r)
+  %dw = {stack} dynamic-update-slice-done(%w)
+  ROOT %t = ({stack}, {row}) tuple(%dw, %dr)
+}}
+"""
+
+
+def test_both_directions_of_the_link_to_the_host_are_used_at_a_time() -> None:
+    found = step(copies_to_and_from_the_host(""))
+    assert found.host_seconds == pytest.approx(2.0)
+    assert found.seconds == found.computation_seconds + found.host_seconds
+
+
+def test_computation_hides_copies_to_and_from_the_host() -> None:
+    assert step(copies_to_and_from_the_host(addition(0))).host_seconds == pytest.approx(0.8)
+    two = step(copies_to_and_from_the_host(f"{addition(0)}\n  {addition(1)}"))
+    assert two.host_seconds == 0
+
+
+def test_synchronous_copies_to_the_host_are_waited_for() -> None:
+    found = step("""HloModule m, is_scheduled=true
+
+ENTRY %main (x: f32[100]) -> f32[100] {
+  %x = f32[100]{0} parameter(0)
+  ROOT %c = f32[100]{0:S(5)} copy(%x)
+}
+""")
+    assert found.host_seconds == pytest.approx(2.0)

@@ -35,7 +35,9 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     help="Compile no further version after so many seconds.",
 )
 @click.option(
-    "--exact", is_flag=True, help="Do not run the batch in parts, which sums in another order."
+    "--exact",
+    is_flag=True,
+    help="Do not run the batch in parts or use kernels, which sum in another order.",
 )
 @click.option(
     "--batch", default="", metavar="NAMES", help="The arguments that have the batch, such as x,y."

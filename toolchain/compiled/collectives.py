@@ -114,7 +114,7 @@ def collectives_of(
         runs: the result of `executed`, if it is known already.
     """
     origins, runs = Origins(module), executed(module) if runs is None else runs
-    ends = _Ends(module, runs)
+    ends = Ends(module, runs)
     found: dict[object, Collective] = {}
     for number, run in enumerate(runs):
         for instruction in _within(run.instruction):
@@ -137,8 +137,13 @@ def _step_of(instruction: Instruction) -> tuple[str, str] | None:
     return (instruction.attributes.get("channel_id", ""), chain[1]) if chain else None
 
 
-class _Ends:
-    """Where the results of asynchronous collectives are awaited."""
+class Ends:
+    """Where the results of asynchronous instructions are awaited.
+
+    Args:
+        module: the optimized HLO.
+        runs: its instructions that run.
+    """
 
     def __init__(self, module: Module, runs: Sequence[Executed]) -> None:
         self.runs = runs

@@ -29,6 +29,7 @@ from ..pipeline import PipelineLike
 from ..units import counted, show_bytes, show_count, show_seconds
 from .collectives import Collective, collectives_of, groups_along
 from .fit import Fit, fits, parse_out_of_memory
+from .host_copies import host_copies_of
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .mesh_shapes import MeshShape, fitting_shapes, mesh_shapes
@@ -130,9 +131,10 @@ class Compiled:
 
     @cached_property
     def step(self) -> Step:
-        """The time of a run, with and without communication."""
+        """The time of a run, with and without communication and copies to and from the host."""
         fabric = self.fabric if self.collectives else None
-        return step_of(self.kernels, self.collectives, fabric, self.build.target.device)
+        copies = host_copies_of(self.module, self.executed)
+        return step_of(self.kernels, self.collectives, fabric, self.build.target.device, copies)
 
     @cached_property
     def mapping_seconds(self) -> float:

@@ -3,12 +3,13 @@
 `collectives` finds in the schedule where the result of an asynchronous one is awaited. `step_of`
 walks the schedule with a clock for the device and one for each kind of link. A synchronous
 collective stops the device. An asynchronous one occupies the network only, and the device waits at
-its `-done` for what is left. Collectives that use the same links run one after the other.
+its `-done` for what is left. Collectives that use the same links run one after the other. Copies
+between a device and its host are treated alike; their link has two directions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend.targets import Target
 from ..cost.network import CollectivePrice, DeviceCoordinates, Fabric
 from .collectives import Collective
+from .host_copies import HostCopy
 from .kernels import Kernel, least_seconds
 
 if TYPE_CHECKING:
@@ -93,10 +95,13 @@ class Step:
     Attributes:
         computation_seconds: of everything but collectives.
         communication: the collectives, in the order in which they were given.
+        host_seconds: how long the device waits for copies to and from its host; 0.0 if the
+            bandwidth of that link is not known.
     """
 
     computation_seconds: float
     communication: tuple[Communication, ...] = ()
+    host_seconds: float = 0.0
 
     @property
     def is_priced(self) -> bool:
@@ -124,8 +129,8 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """The time of the step, with communication."""
-        return self.computation_seconds + self.exposed_seconds
+        """The time of the step, with communication and copies to and from the host."""
+        return self.computation_seconds + self.exposed_seconds + self.host_seconds
 
     @property
     def share(self) -> float:
@@ -150,6 +155,7 @@ def step_of(
     collectives: Sequence[Collective],
     fabric: Fabric | None,
     device: Device,
+    copies: Sequence[HostCopy] = (),
 ) -> Step:
     """The time of one run of a program.
 
@@ -158,18 +164,62 @@ def step_of(
         collectives: of the same instructions.
         fabric: the network between its devices; None if it is not known.
         device: one of them.
+        copies: between the device and its host, of the same instructions.
     """
     prices = [
         fabric.price(each.kind, each.payload, each.groups) if fabric else None
         for each in collectives
     ]
-    waits = _waits(kernels, collectives, prices, device)
+    sent = _collective_transfers(kernels, collectives, prices, device)
+    waits = _waits(kernels, [*sent, *_host_transfers(copies, device)], device)
     rest = [kernel for kernel in kernels if kernel.kind != "collective"]
     computation = sum(_own_seconds(kernel, device) for kernel in rest)
     if not any(kernel.cycles is not None for kernel in kernels):
         computation = least_seconds(rest, device)
     found = map(Communication, collectives, prices, waits)
-    return Step(computation, tuple(found))
+    return Step(computation, tuple(found), sum(waits[len(sent) :]))
+
+
+@dataclass(frozen=True)
+class _Transfer:
+    """Data on the way to or from the device.
+
+    Attributes:
+        start, end: as those of `Collective`.
+        seconds: of all its runs.
+        links: what it keeps busy.
+    """
+
+    start: int
+    end: int | None
+    seconds: float
+    links: Collection[Hashable]
+
+
+def _collective_transfers(
+    kernels: Sequence[Kernel],
+    collectives: Sequence[Collective],
+    prices: Sequence[CollectivePrice | None],
+    device: Device,
+) -> list[_Transfer]:
+    every = {link for price in prices if price for link in price.links} or {(0, 1)}
+    found = []
+    for each, price in zip(collectives, prices, strict=True):
+        kernel = kernels[each.start]
+        seconds = (price.seconds if price else _in_memory(kernel, device)) * kernel.times
+        links = (price.links if price else None) or every
+        found.append(_Transfer(each.start, each.end, seconds, links))
+    return found
+
+
+def _host_transfers(copies: Sequence[HostCopy], device: Device) -> list[_Transfer]:
+    if not copies or device.host is None:
+        return []
+    rate = device.host.bandwidth
+    return [
+        _Transfer(each.start, each.end, each.times * each.bytes / rate, [each.is_to_host])
+        for each in copies
+    ]
 
 
 def _own_seconds(kernel: Kernel, device: Device) -> float:
@@ -180,17 +230,13 @@ def _own_seconds(kernel: Kernel, device: Device) -> float:
 
 
 def _waits(
-    kernels: Sequence[Kernel],
-    collectives: Sequence[Collective],
-    prices: Sequence[CollectivePrice | None],
-    device: Device,
+    kernels: Sequence[Kernel], transfers: Sequence[_Transfer], device: Device
 ) -> list[float]:
-    """How long the device waits for each collective, in seconds."""
-    starts, ends = _by_number(collectives, "start"), _by_number(collectives, "end")
-    waits = [0.0] * len(collectives)
+    """How long the device waits for each transfer, in seconds."""
+    starts, ends = _by_number(transfers, "start"), _by_number(transfers, "end")
+    waits = [0.0] * len(transfers)
     clock = 0.0  # when the device is free
-    every = {link for price in prices if price for link in price.links}
-    network = dict.fromkeys(every or {(0, 1)}, 0.0)  # when its links are free
+    free = dict.fromkeys((link for each in transfers for link in each.links), 0.0)
     finished: dict[int, float] = {}
 
     def wait_for(each: int) -> None:
@@ -202,12 +248,11 @@ def _waits(
         for each in ends.get(number, ()):
             wait_for(each)
         for each in starts.get(number, ()):
-            price = prices[each]
-            seconds = (price.seconds if price else _in_memory(kernel, device)) * kernel.times
-            links = (price.links if price else None) or network.keys()
-            finished[each] = max(clock, *(network[link] for link in links)) + seconds
-            network.update(dict.fromkeys(links, finished[each]))
-            if collectives[each].end is None:
+            transfer = transfers[each]
+            begin = max(clock, *(free[link] for link in transfer.links))
+            finished[each] = begin + transfer.seconds
+            free.update(dict.fromkeys(transfer.links, finished[each]))
+            if transfer.end is None:
                 wait_for(each)
         if kernel.kind != "collective":
             clock += _own_seconds(kernel, device)
@@ -221,10 +266,10 @@ def _in_memory(kernel: Kernel, device: Device) -> float:
     return kernel.roofline(device).seconds if kernel.kind == "collective" else 0.0
 
 
-def _by_number(collectives: Sequence[Collective], name: str) -> Mapping[int, list[int]]:
-    """The collectives that start or end at each instruction."""
+def _by_number(transfers: Sequence[_Transfer], name: str) -> Mapping[int, list[int]]:
+    """The transfers that start or end at each instruction."""
     found: dict[int, list[int]] = {}
-    for number, each in enumerate(collectives):
+    for number, each in enumerate(transfers):
         at = getattr(each, name)
         if at is not None:
             found.setdefault(at, []).append(number)

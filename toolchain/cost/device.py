@@ -22,6 +22,23 @@ from .rates import Rates
 
 
 @dataclass(frozen=True)
+class HostLink:
+    """The link between one device and the machine that hosts it.
+
+    Attributes:
+        bandwidth: bytes per second in one direction.
+        source: where the number is from.
+    """
+
+    bandwidth: float
+    source: str
+
+    def __post_init__(self) -> None:
+        if not (self.bandwidth > 0 and self.source):
+            raise ValueError("host: expected a bandwidth above 0 and its source")
+
+
+@dataclass(frozen=True)
 class Device:
     """One device as JAX counts them: a GPU, or what JAX calls a TPU device.
 
@@ -41,6 +58,7 @@ class Device:
         cache_bandwidth: of that cache, bytes per second; 0.0 if it is not published: reports then
             count all traffic for main memory.
         network: how it reaches other devices; None if that is not known.
+        host: how it reaches the memory of its host; None if that is not known, and for a CPU.
         rates: the values of rates on this device, by the name of the `Rate`.
     """
 
@@ -57,6 +75,7 @@ class Device:
     cache_bytes: int = 0
     cache_bandwidth: float = 0.0
     network: Network | None = None
+    host: HostLink | None = None
     rates: Mapping[str, float] = field(default_factory=dict, hash=False, repr=False)
 
 
@@ -83,7 +102,8 @@ def _device(name: str, table: dict[str, Any]) -> Device:
     """
     try:
         network = Network(**table["network"]) if "network" in table else None
-        return Device(name, **{**table, "network": network})
+        host = HostLink(**table["host"]) if "host" in table else None
+        return Device(name, **{**table, "network": network, "host": host})
     except (TypeError, ValueError) as error:
         raise JxcError(f"devices/{name}.toml: {error}") from error
 

@@ -60,7 +60,7 @@ def fit(
         seconds: no further version is compiled after so many. Ctrl-C ends the search as well; both
             give the best plan found until then.
         exact: whether only measures are tried that keep each bit of the results: the batch does not
-            run in parts, whose sums are added in another order.
+            run in parts, and no kernels are used, which sum in another order.
         batch: the arguments that have the batch in their first dimension, such as "x,y", if they
             are not found.
         measure: run the chosen version and the one without a plan on this machine's CPU, which the

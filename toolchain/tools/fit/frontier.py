@@ -39,14 +39,16 @@ _BOUNDARIES = 4
 
 @dataclass(frozen=True)
 class FitChoice:
-    """Values to compute again.
+    """Values to compute again, or to keep on the host.
 
     Attributes:
-        selectors: which they are.
+        selectors: which are computed again.
         peak: the most bytes that are live at once, without the arguments, by the model.
         seconds: the added time, by the model.
         loops: what loops compute again, which the others contain.
         parts: of the batch, one after the other; 1 for the whole batch.
+        host: what loops keep on the host.
+        kernels: whether the pass `kernels` runs first.
     """
 
     selectors: tuple[Selector, ...]
@@ -54,6 +56,12 @@ class FitChoice:
     seconds: float
     loops: LoopChoice = field(default_factory=LoopChoice)
     parts: int = 1
+    host: LoopChoice = field(default_factory=LoopChoice)
+    kernels: bool = False
+
+    def is_like(self, other: FitChoice) -> bool:
+        """Whether the program is split and replaced as in another choice."""
+        return (self.parts, self.kernels) == (other.parts, other.kernels)
 
     @property
     def straight(self) -> tuple[Selector, ...]:
@@ -68,20 +76,24 @@ class Frontier:
         peak: the block that needs most memory.
         labels: the values that can be computed again, with their labels.
         loops: what pairs of loops can compute again.
-        parts: of the batch, into which the program was split.
+        hosts: what pairs of loops can keep on the host, for some of `loops`.
+        form: a choice with the parts of the batch and the kernels of the program.
 
     Attributes:
-        choices: of which none needs less memory in no more time; the first computes nothing again.
+        choices: without the host, from the most memory to the least; the first is the program
+            without a plan.
+        hosted: those that keep values on the host, and that none of all choices beats.
     """
 
     def __init__(
         self,
         peak: PeakBlock,
         labels: dict[ir.Value, Label],
-        loops: Sequence[LoopChoice] = (),
-        parts: int = 1,
+        loops: Sequence[LoopChoice],
+        hosts: Sequence[tuple[LoopChoice, LoopChoice]],
+        form: FitChoice,
     ) -> None:
-        self.peak, self.timeline, self.parts = peak, peak.timeline, parts
+        self.peak, self.timeline, self.form = peak, peak.timeline, form
         self.values: dict[Label, list[ir.Value]] = {}
         for value, label in labels.items():
             self.values.setdefault(label, []).append(value)
@@ -90,8 +102,14 @@ class Frontier:
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
-        nothing, best = self._simulated(()), self._best(both)
-        self.choices = self._thinned(best if best[0] == nothing else [nothing, *best])
+        plain = self._simulated(())
+        smaller = self._best(each for each in both if each.peak < plain.peak)
+        self.choices = self._thinned([plain, *smaller])  # some may also be faster
+        hosted = [
+            _on_host(_with_loops(each, again), moved) for each in straight for again, moved in hosts
+        ]
+        best = self._best([*self.choices, *hosted])
+        self.hosted = [each for each in self._thinned(best) if each.host.selectors]
 
     def _thinned(self, choices: list[FitChoice]) -> list[FitChoice]:
         """The choices without those that need almost as much memory as the one before."""
@@ -185,7 +203,8 @@ class Frontier:
             found = simulate(self.timeline, self.members(selectors))
             peak = max(self.peak.elsewhere, self.peak.outside + found.peak)
             seconds = self.peak.runs * found.seconds
-            self._known[selectors] = FitChoice(selectors, peak, seconds, parts=self.parts)
+            known = replace(self.form, selectors=selectors, peak=peak, seconds=seconds)
+            self._known[selectors] = known
         return self._known[selectors]
 
     def _best(self, choices: Iterable[FitChoice]) -> list[FitChoice]:
@@ -196,7 +215,12 @@ class Frontier:
 def _with_loops(choice: FitChoice, loops: LoopChoice) -> FitChoice:
     selectors = choice.selectors + loops.selectors
     peak, seconds = max(choice.peak - loops.bytes, 0), choice.seconds + loops.seconds
-    return FitChoice(selectors, peak, seconds, loops, choice.parts)
+    return replace(choice, selectors=selectors, peak=peak, seconds=seconds, loops=loops)
+
+
+def _on_host(choice: FitChoice, host: LoopChoice) -> FitChoice:
+    peak, seconds = max(choice.peak - host.bytes, 0), choice.seconds + host.seconds
+    return replace(choice, peak=peak, seconds=seconds, host=host)
 
 
 def _kept(values: Sequence[ir.Value], every: int) -> set[ir.Value]:

@@ -36,13 +36,13 @@ _LEAST_TRIPS = 64
 
 @dataclass(frozen=True)
 class LoopChoice:
-    """What loops compute again.
+    """What loops compute again, or keep on the host.
 
     Attributes:
         selectors: which values and loops.
-        bytes: by which all stacks become smaller.
+        bytes: by which all stacks on the device become smaller.
         seconds: the added time.
-        values: how many stacks are no longer stored.
+        values: how many stacks are no longer stored there.
     """
 
     selectors: tuple[Selector, ...] = ()

@@ -1,4 +1,4 @@
-"""Plans as files: TOML that says which passes run, and which values are computed again."""
+"""Plans as files: TOML that says which passes run, and on which values."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from ...pipeline.plans import PLAN_VERSION
 
 @dataclass(frozen=True)
 class Measure:
-    """One line of a plan: values that are computed again, and what that is expected to change.
+    """One line of a plan: values that a pass chooses, and what that is expected to change.
 
     Attributes:
         selector: the values.
         values: their number.
         bytes: that they took at the peak, by the model.
-        seconds: that computing them again takes, by the model.
+        seconds: that computing them again or moving them takes, by the model.
+        section: the pass, "rematerialize" or "offload".
     """
 
     selector: Selector
     values: int
     bytes: int
     seconds: float
+    section: str = "rematerialize"
 
     @property
     def label(self) -> Label:
@@ -68,10 +70,11 @@ class FitPlan:
 
     Attributes:
         pipeline: the passes, in MLIR's syntax; those with an option `plan` read this file.
-        measures: the values that are computed again.
+        measures: the values that are computed again or kept on the host.
         made_for: the program, the target, and the numbers that the compiler gave.
         split: the parts of the batch; None if it is whole.
         rules: the shardings, as the pass `annotate-sharding` reads them; empty for one device.
+        kernels: how often each replacement of the pass `kernels` applies.
     """
 
     pipeline: str
@@ -79,32 +82,38 @@ class FitPlan:
     made_for: Mapping[str, str | int | float] = field(default_factory=dict)
     split: BatchSplit | None = None
     rules: str = ""
+    kernels: Mapping[str, int] = field(default_factory=dict)
 
     def with_rules(self, rules: str) -> FitPlan:
         """The plan for a program that is split over devices by rules first."""
         pipeline = ",".join(filter(None, ["annotate-sharding", self.pipeline]))
         return replace(self, pipeline=pipeline, rules=rules)
 
+    def of(self, section: str) -> list[Measure]:
+        """The measures of one pass."""
+        return [each for each in self.measures if each.section == section]
+
     def as_text(self) -> str:
         """The file."""
         lines = [
             "# A plan of `jxc fit`: how a program is split over devices, in how many parts its",
-            "# batch runs, and which values are computed again, so that it fits into memory. It is",
-            '# a pipeline: jxc.jit(step, pipeline="FILE"), JXC_PIPELINE=FILE, jxc compile -p FILE.',
-            "# Entries match by op, function and text of the line, so that sizes and the number of",
-            "# layers may change. The keys values, bytes and seconds are notes.",
+            "# batch runs, and which values are computed again or kept on the host, so that it",
+            '# fits into memory. It is a pipeline: jxc.jit(step, pipeline="FILE"),',
+            "# JXC_PIPELINE=FILE, jxc compile -p FILE. Entries match by op, function and text of",
+            "# the line, so that sizes and the number of layers may change. The keys values, bytes",
+            "# and seconds are notes.",
             f"version = {PLAN_VERSION}",
             f"pipeline = {_toml(self.pipeline)}",
             *_rules(self.rules),
             *_table("[made_for]", self.made_for),
         ]
         for each in self.measures:
-            lines += _table("[[rematerialize]]", each.as_json())
+            lines += _table(f"[[{each.section}]]", each.as_json())
         return "\n".join(lines) + "\n"
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
-        measures = [each.as_json() for each in self.measures]
+        measures = [each.as_json() for each in self.of("rematerialize")]
         split = vars(self.split) if self.split else None
         return {
             "pipeline": self.pipeline,
@@ -112,6 +121,8 @@ class FitPlan:
             "split": split,
             "measures": measures,
             "rules": self.rules or None,
+            "on_host": [each.as_json() for each in self.of("offload")],
+            "kernels": dict(self.kernels),
         }
 
     def save(self, path: str | Path) -> None:

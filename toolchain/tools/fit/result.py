@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from rich.text import Text
 from ...backend.targets import Target
 from ...display.console import text_console
 from ...errors import UsageError
-from ...units import show_bytes, show_seconds, text_width
+from ...units import counted, show_bytes, show_seconds, text_width
 from .donation import Donation
 from .frontier import FitChoice
-from .plan import BatchSplit, FitPlan
+from .plan import BatchSplit, FitPlan, Measure
 from .request import CompiledVersion
 
 _WIDTH = 80
@@ -191,11 +191,14 @@ def as_text(result: FitResult) -> str:
 
 
 def print_plan(console: Console, plan: FitPlan) -> None:
-    """Show the parts of the batch, and a table of the values that are computed again."""
+    """Show the parts of the batch, the kernels, and tables of values computed again or moved."""
     if plan.split:
         console.print(_about(plan.split), markup=False)
-    if plan.measures:
-        console.print(_measures(plan))
+    if plan.kernels:
+        console.print(_replaced(plan), markup=False)
+    for section, title in _TITLES.items():
+        if measures := plan.of(section):
+            console.print(_measures(measures, title))
 
 
 def _verdict(result: FitResult) -> str:
@@ -241,15 +244,16 @@ def _measured(result: FitResult) -> Table:
     return table
 
 
-def _measures(plan: FitPlan) -> Table:
-    table = Table(
-        box=None, pad_edge=False, expand=True, title="\ncomputed again", title_justify="left"
-    )
+_TITLES = {"rematerialize": "computed again", "offload": "kept in the memory of the host"}
+
+
+def _measures(measures: Sequence[Measure], title: str) -> Table:
+    table = Table(box=None, pad_edge=False, expand=True, title=f"\n{title}", title_justify="left")
     table.add_column("line", no_wrap=True, overflow="ellipsis", ratio=1)
     table.add_column("op", no_wrap=True)
     for name in ("values", "frees", "adds"):
         table.add_column(name, justify="right", no_wrap=True)
-    for each in plan.measures:
+    for each in measures:
         label = each.label
         where = " ".join(filter(None, (label.place, label.text))) or label.scope
         amounts = (show_bytes(each.bytes), _added(each.seconds))
@@ -260,6 +264,11 @@ def _measures(plan: FitPlan) -> Table:
 def _about(split: BatchSplit) -> str:
     amounts = f"frees {show_bytes(split.bytes)}, adds {_added(split.seconds)}"
     return f"\nthe batch in {split.parts} parts, one after the other: {amounts}"
+
+
+def _replaced(plan: FitPlan) -> str:
+    names = ", ".join(f"{name} ({counted(n, 'time')})" for name, n in plan.kernels.items())
+    return f"\nreplaced by kernels: {names}"
 
 
 def _added(seconds: float) -> str:

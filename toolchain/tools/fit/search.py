@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,15 +14,16 @@ import numpy as np
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
+from ...errors import JxcError
 from ...units import counted
 from .check import check_plan, in_parts_pass
-from .choices import Choices
+from .choices import KERNELS, Choices
 from .donation import donation_of
-from .frontier import FitChoice, Frontier
-from .plan import BatchSplit, FitPlan, Measure
+from .frontier import FitChoice
+from .measures import bare_measures, measures_of
+from .plan import BatchSplit, FitPlan
 from .request import FitRequest, compile_version, request_of
 from .result import FitResult, Trial, trial_of
-from .simulate import simulate
 
 _MOST_COMPILATIONS = 16
 """The most versions that are compiled to find the boundary of the budget."""
@@ -33,6 +34,9 @@ even for a choice that is not expected to fit."""
 
 _MOST_ALONE = 2
 """The versions of parts of the batch alone that are compiled if no other version fits."""
+
+_MOST_OTHERS = 4
+"""The most versions that are compiled with values on the host, and with kernels."""
 
 
 def search(
@@ -56,7 +60,7 @@ def search(
         pipeline: the passes that run after those of the plan, as text.
         assume: promises such as "no-nans".
         seconds: after so many, no further version is compiled than a first one with a plan.
-        exact: whether the batch may not be split, which sums in another order.
+        exact: whether the batch may not be split, nor kernels used: both sum in another order.
         batch: the arguments that have the batch, as for `microbatch`; found if empty.
         tell: called with what is being done.
 
@@ -109,11 +113,24 @@ class _Finder:
         self.found = Choices(self.lowered, self.target, self.batch)
         if not self.exact:
             self.found.split(self.budget, self.tell)
-        for index in chain(self._indices(), self._smaller()):
-            if self.trials and perf_counter() > self.request.deadline:
+            self._replace_by_kernels()
+        required = chain(self._indices(), self._smaller())
+        for index in chain(self._kernels_alone(), required, self._moved(), self._with_kernels()):
+            is_tried = self._best() or len(self.trials) > bool(self.found.with_kernels)
+            if is_tried and perf_counter() > self.request.deadline:
                 return self.result("the time is over")
-            self._try(index)
+            if index < len(self.found.all):
+                self._try(index)
+            else:
+                with suppress(JxcError):  # a compiler may refuse these measures
+                    self._try(index)
         return self.result("")
+
+    def _replace_by_kernels(self) -> None:
+        assert self.found is not None
+        self.tell("replacing attention and losses by kernels")
+        with suppress(JxcError):
+            self.found.replace_by_kernels()
 
     def with_advice(self, found: FitResult) -> FitResult:
         """The result with what donating arguments would free, if memory is short."""
@@ -129,10 +146,12 @@ class _Finder:
 
         If none fits, those that only split the batch: values again may need more than expected.
         """
-        fitting = [i for i, trial in self.trials.items() if trial.needed <= self.budget]
-        last = len(self.choices) - 1
+        assert self.found is not None
+        last = len(self.found.all) - 1
+        tried = ((i, trial) for i, trial in self.trials.items() if i <= last)
+        fitting = [i for i, trial in tried if trial.needed <= self.budget]
         if not fitting:
-            first = {choice.parts: i for i, choice in reversed([*enumerate(self.choices)])}
+            first = {choice.parts: i for i, choice in reversed([*enumerate(self.found.all)])}
             alone = [first[parts] for parts in sorted(first, reverse=True) if parts > 1]
             yield from [i for i in alone if i not in self.trials][:_MOST_ALONE]
         else:
@@ -142,7 +161,8 @@ class _Finder:
 
     def _indices(self) -> Iterator[int]:
         """The choices to compile: the first that should fit, then those around the boundary."""
-        count = len(self.choices)
+        assert self.found is not None
+        count = len(self.found.all)
         low, high, misses = 0, count, 0
         for _ in range(_MOST_COMPILATIONS):
             between = range(low + 1, high)
@@ -161,6 +181,50 @@ class _Finder:
             else:
                 low, misses = index, misses + 1
 
+    def _moved(self) -> Iterator[int]:
+        """Choices that keep values on the host, if they should be cheaper than those before."""
+        assert self.found is not None
+        first = len(self.found.all)
+        yield from self._among(first, first + len(self.found.hosted))
+
+    def _kernels_alone(self) -> Iterator[int]:
+        """The program with kernels and no other measure."""
+        if self.found is not None and self.found.with_kernels:
+            yield len(self.choices) - len(self.found.with_kernels)
+
+    def _with_kernels(self) -> Iterator[int]:
+        """Choices with kernels that should be cheaper, if the kernels alone do not fit."""
+        for first in self._kernels_alone():
+            alone = self.trials.get(first)
+            if alone is not None and alone.needed > self.budget:
+                yield from self._among(first + 1, len(self.choices))
+
+    def _among(self, first: int, end: int) -> Iterator[int]:
+        """The cheapest of the choices from `first` to before `end` that should fit, until one does.
+
+        Only those that should be cheaper than what fits already.
+        """
+        for _ in range(_MOST_OTHERS):
+            best, limit = self._best(), float("inf")
+            if best is not None and best.choice is not None and self.found is not None:
+                whole = self.found.frontier(self.choices[0]).peak.seconds
+                limit = best.choice.seconds - _CLOSE * whole
+            cheaper = [i for i in range(first, end) if self.choices[i].seconds < limit]
+            fitting = [i for i in cheaper if self._expected(i) <= self.budget]
+            if not fitting and (best is not None or not cheaper):
+                return
+            index = min(fitting or cheaper[-1:], key=lambda i: self.choices[i].seconds)
+            yield index
+            trial = self.trials.get(index)
+            if trial is None or trial.needed <= self.budget:
+                return
+            first = index + 1
+
+    def _best(self) -> Trial | None:
+        """The fastest trial within the budget."""
+        fitting = (trial for trial in self.trials.values() if trial.needed <= self.budget)
+        return min(fitting, key=_rank, default=None)
+
     def _saving(self, low: int, high: int) -> float:
         """The share of the time that the first choice after `low` saves against `high`."""
         assert self.found is not None
@@ -169,7 +233,9 @@ class _Finder:
 
     @property
     def choices(self) -> list[FitChoice]:
-        return self.found.all if self.found else []
+        if self.found is None:
+            return []
+        return [*self.found.all, *self.found.hosted, *self.found.with_kernels]
 
     def _expected(self, index: int) -> float:
         """The bytes that a choice should need, by what the compiler said of others."""
@@ -177,7 +243,7 @@ class _Finder:
         fixed, choice = self.found.argument_bytes, self.choices[index]
         tried = [(self.choices[0], self.base.needed)]
         tried += [(self.choices[i], trial.needed) for i, trial in self.trials.items()]
-        alike = [each for each in tried if each[0].parts == choice.parts] or tried
+        alike = [each for each in tried if each[0].is_like(choice)] or tried
         known = sorted((c.peak, (needed - fixed) / max(c.peak, 1)) for c, needed in alike)
         peaks, ratios = ([each[i] for each in known] for i in range(2))
         return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))
@@ -205,9 +271,14 @@ class _Finder:
         assert self.found is not None
         members = self.found.frontier(choice).members(choice.selectors)
         values = counted(len(members) + choice.loops.values, "value")
-        parts = [f"{choice.parts} parts"] if choice.parts > 1 else []
-        parts += [f"{values} again"] if choice.selectors else []
-        return ", ".join(parts + ["in segments"] * any(s.segments for s in choice.selectors))
+        found = {
+            "kernels": choice.kernels,
+            f"{choice.parts} parts": choice.parts > 1,
+            f"{values} again": choice.selectors,
+            "in segments": any(each.segments for each in choice.selectors),
+            f"{choice.host.values} on the host": choice.host.selectors,
+        }
+        return ", ".join(name for name, applies in found.items() if applies)
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
         with _saved(self._plan(choice)) as path:
@@ -228,9 +299,14 @@ class _Finder:
             made_for["needed_without_plan_bytes"] = self.base.needed
         in_parts = in_parts_pass(choice.parts, self.batch)
         again = "rematerialize" if choice.selectors else ""
-        pipeline = ",".join(filter(None, [in_parts, again, self.pipeline]))
-        measures = _measures(self.found.frontier(choice), choice) if trial else _bare(choice)
-        return FitPlan(pipeline, tuple(measures), made_for, self._split(choice))
+        moved = "offload" if choice.host.selectors else ""
+        before = KERNELS if choice.kernels else ""
+        pipeline = ",".join(filter(None, [before, in_parts, again, moved, self.pipeline]))
+        measures = (
+            measures_of(self.found.frontier(choice), choice) if trial else bare_measures(choice)
+        )
+        kernels = self.found.kernels if choice.kernels else {}
+        return FitPlan(pipeline, tuple(measures), made_for, self._split(choice), kernels=kernels)
 
     def _split(self, choice: FitChoice) -> BatchSplit | None:
         assert self.found is not None
@@ -258,23 +334,29 @@ class _Finder:
         )
         if self.base.needed <= self.budget:
             return replace(whole, chosen=self.base)
-        fitting = [t for t in trials if t.needed <= self.budget]
-        if not fitting:
+        chosen = self._best()
+        if chosen is None or chosen.choice is None:
             return whole
-        chosen = min(fitting, key=_rank)
-        assert chosen.choice is not None
         checked = self._check(chosen.choice)
-        smaller = [c for c in self.choices if c.peak < chosen.choice.peak]
-        following = smaller[0] if smaller else None
+        like = (c for c in self.choices if c.kernels == chosen.choice.kernels)
+        smaller = (c for c in like if c.peak < chosen.choice.peak)
+        following = max(smaller, key=lambda c: c.peak, default=None)
         plan = self._plan(chosen.choice, chosen)
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 
     def _check(self, choice: FitChoice) -> str:
+        assert self.found is not None
         self.tell("checking the plan")
         with _saved(replace(self._plan(choice), pipeline="rematerialize")) as path:
             again = path if choice.selectors else ""
-            module, parts = self.lowered.module, choice.parts
-            return check_plan(module, again, parts, self.batch, self.target.name)
+            module, parts = self.found.program(choice), choice.parts
+            checked = check_plan(module, again, parts, self.batch, self.target.name)
+        found = {
+            checked: bool(checked),
+            "offload moves values, and changes none": choice.host.selectors,
+            "kernels: not compared, since they replace large sizes only": choice.kernels,
+        }
+        return "; ".join(text for text, applies in found.items() if applies)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:
@@ -290,25 +372,3 @@ def _saved(plan: FitPlan) -> Iterator[str]:
         path = Path(folder) / "plan.toml"
         plan.save(path)
         yield str(path)
-
-
-def _bare(choice: FitChoice) -> list[Measure]:
-    return [Measure(each, 0, 0, 0.0) for each in choice.selectors]
-
-
-def _measures(frontier: Frontier, choice: FitChoice) -> list[Measure]:
-    """The lines of a plan: what each frees and costs, given the others."""
-    whole = simulate(frontier.timeline, frontier.members(choice.selectors))
-    found = []
-    loops, runs = choice.loops.selectors, frontier.peak.runs
-    for each in choice.straight:
-        others = [other for other in choice.straight if other != each]
-        without = simulate(frontier.timeline, frontier.members(others))
-        values = len(frontier.members([each]))
-        freed, added = without.peak - whole.peak, runs * (whole.seconds - without.seconds)
-        found.append(Measure(each, values, freed, added))
-    for each in loops:
-        part = 1 / len(loops)
-        amounts = choice.loops.bytes * part, choice.loops.seconds * part
-        found.append(Measure(each, 1, round(amounts[0]), amounts[1]))
-    return sorted(found, key=lambda measure: -measure.bytes)
