@@ -73,7 +73,7 @@ class Choices:
                 self.unsplit = str(error.__cause__ or error)
                 break
             found = self._frontiers[parts, False] = frontier_of(module, self.target, parts)
-            needed = found.choices[0].peak
+            needed = min(found.choices, key=lambda choice: choice.seconds).peak
             is_enough = needed <= _ENOUGH * (budget - self.argument_bytes)
             if is_enough or found.peak.runs == 1 or 2 * found.peak.outside > needed:
                 break
