@@ -12,7 +12,7 @@ import pytest
 
 import jxc
 from jxc.backend.pass_code import pipeline_key
-from jxc.errors import UsageError
+from jxc.errors import JxcError, UsageError
 from jxc.pipeline import make_pipeline
 from jxc.source import JxcWarning
 from jxc.tools.fit import request as requests, search as searching
@@ -144,6 +144,21 @@ def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(m
     monkeypatch.setattr(searching._Finder, "_rewritten", lambda finder, _: finder.lowered)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
     assert not found.fits and len(found.trials) <= 8
+
+
+def test_version_that_the_compiler_refuses_does_not_end_the_search(model, monkeypatch):
+    compiled, refused = searching._Finder._compiled, []
+
+    def trial(finder, name, lowered):
+        if name != "no plan" and not refused:
+            refused.append(name)
+            raise JxcError("cpu refused the program: a bug")
+        return compiled(finder, name, lowered)
+
+    monkeypatch.setattr(searching._Finder, "_compiled", trial)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
+    assert found.fits and found.failed == (f"{refused[0]}: cpu refused the program: a bug",)
+    assert f"not compiled: {refused[0]}" in str(found)
 
 
 def test_interrupt_ends_the_search(model, monkeypatch):

@@ -103,6 +103,7 @@ class FitResult:
         stopped: why the search ended early; empty if it did not.
         checked: how the plan was shown to keep the results.
         unsplit: why the batch cannot run in parts; empty if it can, or this was not tried.
+        failed: versions that could not be compiled, and why: "2 parts: gpu:h100 refused ...".
         donation: what donating arguments of the chosen or smallest version would free; None if
             that is little, or the program fits without a plan.
     """
@@ -118,6 +119,7 @@ class FitResult:
     stopped: str = ""
     checked: str = ""
     unsplit: str = ""
+    failed: tuple[str, ...] = ()
     donation: Donation | None = None
 
     @property
@@ -164,6 +166,7 @@ class FitResult:
             "checked": self.checked or None,
             "unsplit": self.unsplit or None,
             "donation": self.donation.as_json() if self.donation else None,
+            "failed": list(self.failed),
             "stopped": self.stopped or None,
         }
 
@@ -293,5 +296,7 @@ def _notes(result: FitResult) -> Iterator[str]:
         yield str(result.donation)
         if result.base.seconds and result.base.needed - result.donation.bytes <= result.budget:
             yield "then it may fit without a plan"
+    for each in result.failed:
+        yield f"not compiled: {each}"
     if result.stopped:
         yield f"the search ended early: {result.stopped}"

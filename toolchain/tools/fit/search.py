@@ -101,6 +101,7 @@ class _Finder:
         self.exact, self.batch = request.exact, request.batch
         self.base: Trial | None = None
         self.trials: dict[int, Trial] = {}
+        self.failed: dict[int, str] = {}  # why choices could not be compiled
         self.found: Choices | None = None
 
     def run(self) -> FitResult:
@@ -116,14 +117,14 @@ class _Finder:
             self._replace_by_kernels()
         required = chain(self._indices(), self._smaller())
         for index in chain(self._kernels_alone(), required, self._moved(), self._with_kernels()):
-            is_tried = self._best() or len(self.trials) > bool(self.found.with_kernels)
+            count = len(self.trials) + len(self.failed)
+            is_tried = self._best() or count > bool(self.found.with_kernels)
             if is_tried and perf_counter() > self.request.deadline:
                 return self.result("the time is over")
-            if index < len(self.found.all):
+            try:
                 self._try(index)
-            else:
-                with suppress(JxcError):  # a compiler may refuse these measures
-                    self._try(index)
+            except JxcError as error:  # compilers have bugs, which others of the versions avoid
+                self.failed[index] = str(error.__cause__ or error).splitlines()[0]
         return self.result("")
 
     def _replace_by_kernels(self) -> None:
@@ -165,7 +166,7 @@ class _Finder:
         count = len(self.found.all)
         low, high, misses = 0, count, 0
         for _ in range(_MOST_COMPILATIONS):
-            between = range(low + 1, high)
+            between = [i for i in range(low + 1, high) if i not in self.failed]
             if not between or (high < count and self._saving(low, high) < _CLOSE):
                 return
             fitting = [i for i in between if self._expected(i) <= self.budget]
@@ -176,6 +177,8 @@ class _Finder:
             else:
                 index = between[-1 if high == count else len(between) // 2]
             yield index
+            if index in self.failed:
+                continue
             if self.trials[index].needed <= self.budget:
                 high = index
             else:
@@ -331,6 +334,9 @@ class _Finder:
             trials,
             stopped=stopped,
             unsplit=unsplit,
+            failed=tuple(
+                f"{self._name(self.choices[index])}: {why}" for index, why in self.failed.items()
+            ),
         )
         if self.base.needed <= self.budget:
             return replace(whole, chosen=self.base)
