@@ -100,18 +100,25 @@ def _paths(tree: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
 
 def _entries(leaves: Iterable[tuple[tuple[Any, ...], Spec]]) -> str:
     """The lines of a dict: the spec of each path that is split."""
-    named = [(keystr(path), keystr(path[:1]), spec) for path, spec in leaves]
-    starred = [first + starred_path(name[len(first) :]) for name, first, _ in named]
+    named = [(_patterns(path), spec) for path, spec in leaves]
     specs = defaultdict(set)
-    for key, (_, _, spec) in zip(starred, named, strict=True):
-        specs[key].add(spec)
-    found = {
-        key if len(specs[key]) == 1 else name: spec
-        for key, (name, _, spec) in zip(starred, named, strict=True)
-        if any(specs[key])
-    }
+    for patterns, spec in named:
+        for pattern in patterns:
+            specs[pattern].add(spec)
+    found = {}
+    for patterns, spec in named:
+        pattern = next(each for each in patterns if len(specs[each]) == 1)
+        found |= {pattern: spec} if spec else {}
     lines = [f"    {key!r}: P({_dims(spec)}),\n" for key, spec in found.items()]
     return "".join(["\n", *lines]) if lines else ""
+
+
+def _patterns(path: tuple[Any, ...]) -> list[str]:
+    """A path with * for all of its numbers, for fewer of them, and for none."""
+    first, name = keystr(path[:1]), keystr(path)
+    rest = name[len(first) :]
+    count = starred_path(rest).count("*")
+    return [*(first + starred_path(rest, kept) for kept in range(count)), name]
 
 
 def _dims(spec: Spec) -> str:
