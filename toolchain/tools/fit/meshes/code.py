@@ -105,7 +105,7 @@ def _entries(leaves: Iterable[tuple[tuple[Any, ...], Spec]]) -> str:
     for patterns, spec in named:
         for pattern in patterns:
             specs[pattern].add(spec)
-    found = {}
+    found: dict[str, Spec] = {}
     for patterns, spec in named:
         pattern = next(each for each in patterns if len(specs[each]) == 1)
         found |= {pattern: spec} if spec else {}
