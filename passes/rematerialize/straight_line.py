@@ -1,8 +1,8 @@
 """Compute values again where they are read late, instead of keeping them in memory until then.
 
 The copies of ops must neither be merged with the originals nor run before they are needed. So each
-copy depends on a scalar of a value that the program computes just before: on a GPU by a barrier,
-elsewhere by a `select` whose condition always holds. XLA:CPU of jaxlib 0.10.2 erases barriers
+copy depends on a scalar of a value that the program computes just before: on a GPU by a barrier
+(but for indices), elsewhere by a `select` whose condition always holds. XLA:CPU of jaxlib 0.10.2 erases barriers
 before it merges equal ops, and the TPU compiler merged copies behind barriers too.
 """
 
@@ -72,6 +72,7 @@ class _Request:
     anchor: ir.Value
     tied: dict[ir.Value, ir.Value] = field(default_factory=dict)
     scalar: ir.Value | None = None
+    condition: ir.Value | None = None
 
 
 class _Copier:
@@ -207,12 +208,21 @@ class _Copier:
     def _tie(self, value: ir.Value, request: _Request) -> ir.Value:
         if request.scalar is None:
             request.scalar = _first_element(request.anchor)
-            if not self.on_gpu:
-                request.scalar = _always_true(request.scalar)
-        if self.on_gpu:
+        if self.on_gpu and not _is_index(value):
             barrier = hlo.OptimizationBarrierOp([value, request.scalar])
             return barrier.results[0]
-        return hlo.select(request.scalar, value, build.constant(0, value))
+        if request.condition is None:
+            request.condition = _always_true(request.scalar)
+        return hlo.select(request.condition, value, build.constant(0, value))
+
+
+def _is_index(value: ir.Value) -> bool:
+    """Whether a value may be the index of a row.
+
+    XLA:GPU evaluates the indices that it can compute from the counter of a loop, and fails at a
+    barrier (jaxlib 0.10.2).
+    """
+    return is_integer(value) and not shape_of(value)
 
 
 def _can_be_anchor(value: ir.Value) -> bool:

@@ -124,7 +124,8 @@ class _Finder:
             try:
                 self._try(index)
             except JxcError as error:  # compilers have bugs, which others of the versions avoid
-                self.failed[index] = str(error.__cause__ or error).splitlines()[0]
+                if index < len(self.found.all):
+                    self.failed[index] = str(error.__cause__ or error).splitlines()[0]
         return self.result("")
 
     def _replace_by_kernels(self) -> None:
