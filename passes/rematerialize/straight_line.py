@@ -2,8 +2,8 @@
 
 The copies of ops must neither be merged with the originals nor run before they are needed. So each
 copy depends on a scalar of a value that the program computes just before: on a GPU by a barrier
-(but for indices), elsewhere by a `select` whose condition always holds. XLA:CPU of jaxlib 0.10.2 erases barriers
-before it merges equal ops, and the TPU compiler merged copies behind barriers too.
+(but for indices), elsewhere by a `select` whose condition always holds. XLA:CPU of jaxlib 0.10.2
+erases barriers before it merges equal ops, and the TPU compiler merged copies behind barriers too.
 """
 
 from __future__ import annotations
