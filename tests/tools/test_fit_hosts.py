@@ -6,6 +6,7 @@ import pytest
 
 import jxc
 from jxc.backend.targets import find_target
+from jxc.compiled.program import compile_module
 from jxc.errors import JxcError
 from jxc.tools.fit import search as searching
 from jxc.tools.fit.choices import Choices, frontier_of
@@ -86,6 +87,20 @@ def test_plan_keeps_on_the_host_what_no_other_measure_frees(tmp_path):
     assert "pinned_host" in after
     on_cpu = here.opt(str(tmp_path / "plan.toml")).as_text()
     assert "pinned_host" not in on_cpu
+
+
+def test_time_of_a_version_includes_the_wait_for_the_host(tmp_path):
+    found = fitted("85MiB", exact=True)
+    found.save(tmp_path / "plan.toml")
+    target = find_target("gpu:h100")
+    after = (
+        jxc.lower(step, *ARGUMENTS)
+        .for_target(target.name)
+        .opt(str(tmp_path / "plan.toml"), target=target.name)
+    )
+    waits = compile_module(after.module, target, {}).step
+    assert waits.host_seconds > 0
+    assert found.chosen.seconds == pytest.approx(waits.seconds)
 
 
 def test_plan_without_the_host_is_kept_where_it_is_cheaper():
