@@ -76,6 +76,7 @@ class CompiledVersion:
         compile_seconds: how long it took.
         order: a note on the order of the devices; empty if it is that of `jax.make_mesh`.
         assumed: whether a loop of unknown trip count is taken to run once in these times.
+        host_seconds: how long it waits for copies to and from its host.
     """
 
     needed: int
@@ -85,12 +86,13 @@ class CompiledVersion:
     compile_seconds: float = 0.0
     order: str = ""
     assumed: bool = False
+    host_seconds: float = 0.0
 
     @property
     def seconds(self) -> float | None:
         """The time of a run; None if the compiler refused the version."""
         known = self.computation_seconds
-        return None if known is None else known + self.waiting_seconds
+        return None if known is None else known + self.waiting_seconds + self.host_seconds
 
 
 def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -> CompiledVersion:
@@ -118,4 +120,5 @@ def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -
         found.build.seconds,
         found.build.order,
         found.totals.assumed,
+        step.host_seconds,
     )
