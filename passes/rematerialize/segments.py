@@ -41,6 +41,7 @@ from .sources import Need, Sources
 
 _MOST_TRIPS = 2**30  # the counters of the loops are of 32 bits
 _LITTLE_MORE = 1.25  # times the fewest bytes
+_NEAR = 4  # so many times more or fewer segments take more than that
 _Number: TypeAlias = int | ir.Value
 
 
@@ -84,11 +85,11 @@ def segments_of_least_bytes(pair: LoopPair, *, levels: int = 1) -> int:
     plan, trips = SegmentPlan(pair, 2, levels), pair.forward.trips
     ratio = plan.bytes_before / max(plan.state_bytes, 1)
     best = max(2, min(round(ratio ** (1 / (levels + 1))), trips // 2))
-    least = SegmentPlan(pair, best, levels).bytes_after
-    counts = [each for each in range(2, trips // 2 + 1) if trips % each**levels == 0]
-    sizes = {each: SegmentPlan(pair, each, levels).bytes_after for each in counts}
-    found = min(counts, key=sizes.__getitem__, default=best)
-    return found if sizes.get(found, least) <= _LITTLE_MORE * least else best
+    near = range(max(2, best // _NEAR), min(trips // 2, _NEAR * best) + 1)
+    even = [each for each in near if trips % each**levels == 0]
+    found = min(even, key=plan.bytes_with, default=best)
+    is_little = plan.bytes_with(found) <= _LITTLE_MORE * plan.bytes_with(best)
+    return found if is_little else best
 
 
 def ops_in_segments(pair: LoopPair) -> list[ir.OpView]:
@@ -158,10 +159,14 @@ class SegmentPlan:
     @property
     def bytes_after(self) -> int:
         """The bytes of the carried values that are kept, and of the buffers of a segment."""
+        return self.bytes_with(self.segments)
+
+    def bytes_with(self, segments: int) -> int:
+        """The same for another number of segments."""
         trips, state = self.pair.forward.trips, self.state_bytes
         most, total = trips, state
         for _ in range(self.levels):
-            length = self.length_of(most)
+            length = -(-most // segments)
             total += -(-most // length) * state
             most = length
         return total + most * self.bytes_before // trips

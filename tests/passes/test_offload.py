@@ -27,6 +27,13 @@ def offloadable(lowered):
         return sorted({each.label.op for each in stored_values(copy.operation)})
 
 
+def assert_same_bits(lowered, after, args):
+    assert PLACEMENT in after.as_text()
+    found, expected = (each.compile()(*args) for each in (after, lowered.opt("inline")))
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @settings(max_examples=25, deadline=None)
 @given(programs(st.integers(1, 5)))
 def test_offload_keeps_the_bits(program):
@@ -36,10 +43,7 @@ def test_offload_keeps_the_bits(program):
     if not names:
         return
     after = lowered.opt(f"offload{{values={','.join(names)}}}", target="gpu:h100")
-    assert PLACEMENT in after.as_text()
-    found, expected = (each.compile()(*args) for each in (after, lowered.opt("inline")))
-    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(lowered, after, args)
 
 
 @pytest.mark.parametrize("name", ["tpu:v5e", "gpu:h100"])
@@ -73,7 +77,4 @@ def test_offload_after_rematerialize_keeps_the_bits(program, data):
     if not left:
         return
     after = before.opt(f"offload{{values={','.join(left)}}}", target="gpu:h100")
-    assert PLACEMENT in after.as_text()
-    found, expected = (each.compile()(*args) for each in (after, lowered.opt("inline")))
-    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(lowered, after, args)

@@ -21,7 +21,7 @@ from ....errors import JxcError, UsageError
 from ....ir import write_bytecode
 from ....ir.propagation import as_xla_imports
 from ....ir.shardings import device_count, format_mesh, meshes_of
-from ..request import FitRequest, compile_version, request_of
+from ..request import CompiledVersion, FitRequest, compile_version, request_of
 from .explore import Correction, Explorer, Place, Sharded
 from .partition import Predictor
 from .plans import Planner
@@ -219,12 +219,21 @@ class _MeshSearch:
 
     def _best_seconds(self) -> float:
         """The time of the best that fits; infinite if none does."""
-        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
-        return min((trial.seconds for trial in fitting), default=inf)
+        best = self._best()
+        return inf if best is None else best.seconds
+
+    def _best(self) -> MeshTrial | None:
+        """The fastest that fits."""
+        fitting = (trial for trial in self.trials if trial.needed <= self.request.budget)
+        return min(fitting, key=lambda trial: trial.seconds, default=None)
+
+    def _known(self) -> dict[str, CompiledVersion]:
+        """By rules, what the compiler said of shardings without a plan."""
+        return {each.sharded.rules: each.compiled for each in self.trials if not each.again}
 
     def _too_large(self) -> list[Sharded]:
         """The candidates that need more than the budget, and less time than the best that fits."""
-        known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
+        known = self._known()
         found = list[Sharded]()
         for each in sorted(map(_simplified, self.explorer.found), key=self.explorer.time):
             compiled = known.get(each.rules)
@@ -250,7 +259,7 @@ class _MeshSearch:
     def _plan_best(self) -> None:
         """Make plans for candidates that do not fit, as long as one may beat those before."""
         planner = Planner(self.request, self.folder, self.explorer)
-        known = {each.sharded.rules: each.compiled for each in self.trials if not each.again}
+        known = self._known()
         prospects = planner.prospects(self._too_large(), known, self._best_seconds())
         for number, prospect in enumerate(prospects):
             now, best = perf_counter(), self._best_seconds()
@@ -287,9 +296,6 @@ class _MeshSearch:
         if not self.trials:
             why = self.predictor.failure or "they contradict the program"
             raise JxcError(f"{self.request.lowered.name}: no sharding can be propagated: {why}")
-        fitting = [trial for trial in self.trials if trial.needed <= self.request.budget]
-        chosen = min(fitting, key=lambda trial: trial.seconds, default=None)
-        considered = len(self.explorer.found)
         asked = self.request
         return MeshFit(
             asked.lowered,
@@ -297,8 +303,8 @@ class _MeshSearch:
             asked.budget,
             asked.pipeline,
             tuple(self.trials),
-            chosen,
-            considered,
+            self._best(),
+            len(self.explorer.found),
             stopped,
         )
 
