@@ -52,9 +52,10 @@ rules: $(VENV)/.dev ## check every rule on many programs, and write passes/READM
 	$(BIN)/python scripts/check_rules.py --jobs $(JOBS) --proofs build/proofs.json
 	$(BIN)/python scripts/catalogue.py
 
-fuzz: $(VENV)/.dev ## run random programs and corrupted inputs for 135 seconds, and tests on others
+fuzz: $(VENV)/.dev ## run random programs and corrupted inputs for three minutes, and tests on others
 	$(BIN)/python scripts/fuzz.py programs --seconds 45
 	$(BIN)/python scripts/fuzz.py sharded --seconds 45
+	$(BIN)/python scripts/fuzz.py plans --seconds 45
 	$(BIN)/python scripts/fuzz.py inputs --count 2500 --seconds 45
 	$(BIN)/python -m pytest -n $(JOBS) -m hypothesis --hypothesis-profile=random
 

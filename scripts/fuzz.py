@@ -1,5 +1,5 @@
-"""Fuzz jxc with random programs (`fuzz.py programs`, over devices `fuzz.py sharded`) and corrupted
-inputs (`fuzz.py inputs`).
+"""Fuzz jxc with random programs (`fuzz.py programs`, over devices `fuzz.py sharded`), training
+steps under plans of `jxc fit` (`fuzz.py plans`) and corrupted inputs (`fuzz.py inputs`).
 
 The same --seed gives the same programs, pipelines, arguments and mutants; the time limit decides
 how many of them run. The exit code is 1 if anything was found.
@@ -61,10 +61,21 @@ def sharded(options: argparse.Namespace) -> int:
     return int(bool(tally.finds))
 
 
+def plans(options: argparse.Namespace) -> int:
+    """Run random training steps under plans of `jxc fit` and under plain JAX."""
+    from fuzzing.plans import run
+
+    start = perf_counter()
+    seeds = range(options.seed, options.seed + options.count)
+    tally = run(seeds, lambda: perf_counter() - start > options.seconds)
+    print(tally)
+    return int(bool(tally.finds))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     verbs = parser.add_subparsers(required=True)
-    for verb, count in ((programs, 1000), (inputs, 10_000), (sharded, 1000)):
+    for verb, count in ((programs, 1000), (inputs, 10_000), (sharded, 1000), (plans, 1000)):
         child = verbs.add_parser(verb.__name__, help=verb.__doc__)
         child.set_defaults(verb=verb)
         child.add_argument("--seed", type=int, default=0)

@@ -29,8 +29,9 @@ is written in the variants of a user who needs less memory. *block* puts each la
 splits the batch and adds the gradients. *nested* splits a long loop into chunks of about the square
 root of its length, under `jax.checkpoint`. *fitted* is the plain program under the plan that jxc
 makes for the device's memory, and *fitted:equal* for the peak of the fastest variant by hand that
-fits. A program has only the variants that are right for it: batch norm excludes *parts*, and a
-Keras model has no blocks that a user can wrap.
+fits. Counts of *fitted* are over the programs whose plain version does not fit. A program has only
+the variants that are right for it: batch norm excludes *parts*, and a Keras model has no blocks
+that a user can wrap.
 
 No accelerator is needed: the target's compiler gives the bytes at the peak, and its own estimate of
 the time on TPU; on GPU the time is the roofline of the kernels. The TPU compiler refuses what does
@@ -114,9 +115,9 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
     """Sentences on which programs fit."""
     found = {p.name: rows_of(p, label, records) for p in PROGRAMS.values()}
     found = {name: rows for name, rows in found.items() if "plain" in rows}
+    large = [name for name, rows in found.items() if not rows["plain"].get("fits", True)]
     if device.kind != "cpu":
         yield f"The device has {device.memory_bytes / 2**30:.2f} GiB. Bold peaks do not fit."
-        large = [name for name, rows in found.items() if not rows["plain"].get("fits", True)]
         yield f"Plain does not fit for {len(large)} of {len(found)} programs."
         partial = [n for n, rows in found.items() if set(PROGRAMS[n].variants) - set(rows)]
         none = [name for name in large if not _fastest(found[name]) and name not in partial]
@@ -124,10 +125,12 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
             yield f"Some variants are not measured: {', '.join(partial)}."
         if none:
             yield f"No variant by hand fits: {', '.join(none)}."
-    made = [rows[FITTED] for rows in found.values() if FITTED in rows]
+    made = [found[name][FITTED] for name in large if FITTED in found[name]]
     good = sum(each.get("fits", False) for each in made)
     yield f"The fitted plan fits for {good} of {len(made)}." if made else "There are no plans yet."
-    yield from _against_hand(list(found.values()))
+    yield from _against_hand(FITTED, 1.05, "at most 1.05 of the time", [found[n] for n in large])
+    all_rows = list(found.values())
+    yield from _against_hand(EQUAL, 1.0, "less time in at most the memory", all_rows)
     searched = [r for rows in found.values() for r in rows.values() if "search_seconds" in r]
     if searched:
         most = max(each["compilations"] for each in searched)
@@ -135,17 +138,16 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
         yield f"A search compiles at most {most} versions and takes at most {longest:.0f} s."
 
 
-def _against_hand(programs: Sequence[dict[str, Record]]) -> Iterator[str]:
-    """How the times of the plans compare with those of the fastest variants by hand that fit."""
-    for name, most, words in (
-        (FITTED, 1.05, "at most 1.05 of the time"),
-        (EQUAL, 1.0, "less time in at most the memory"),
-    ):
-        both = [(rows.get(name, {}), rows[best]) for rows in programs if (best := _fastest(rows))]
-        both = [(made, hand) for made, hand in both if made]
-        good = sum(made.get("seconds", 1e9) < most * hand["seconds"] for made, hand in both)
-        if both:
-            yield f"*{name}* takes {words} of the fastest by hand for {good} of {len(both)}."
+def _against_hand(
+    name: str, most: float, words: str, programs: Sequence[dict[str, Record]]
+) -> Iterator[str]:
+    """How the times of plans compare with those of the fastest variants by hand that fit."""
+    both = [
+        (rows[name], rows[best]) for rows in programs if name in rows and (best := _fastest(rows))
+    ]
+    good = sum(made.get("seconds", 1e9) < most * hand["seconds"] for made, hand in both)
+    if both:
+        yield f"*{name}* takes {words} of the fastest by hand for {good} of {len(both)}."
 
 
 def section(label: str, records: dict[str, Record]) -> str:

@@ -15,8 +15,7 @@ from jxc.ir.module import main_of
 from jxc.passes.rematerialize import repeatable_values
 from jxc.passes.rematerialize.straight_line import compute_again
 from jxc.rewrite import PassContext
-
-from .random_steps import random_step
+from scripts.fuzzing.training import random_step, steps_in_a_loop
 
 
 def rewritten(module, target, rng):
@@ -59,19 +58,6 @@ def _run(lowered, module, args):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_steps_keep_their_results(seed):
     check(seed, run=seed % 3 == 0)
-
-
-def steps_in_a_loop(step, args):
-    """Three steps, each of which starts from the parameters of the one before."""
-
-    def several(params, x, key):
-        def one(params, number):
-            value, updated = step(params, x, jax.random.fold_in(key, number))
-            return updated, value
-
-        return jax.lax.scan(one, params, jnp.arange(3))
-
-    return several, args
 
 
 @pytest.mark.parametrize("seed", range(20, 28))

@@ -1,4 +1,4 @@
-"""Random training steps: losses of small networks, with their gradients."""
+"""Random training steps: losses of small networks with shared weights, and their gradients."""
 
 import jax
 import jax.numpy as jnp
@@ -61,22 +61,58 @@ def _taken(x, params, key, layer):
     return x[jnp.argsort(x[:, 0])] * params[layer % len(params)][:1]
 
 
+def _branch(x, params, key, layer):
+    """A conditional that does not read the batch."""
+    return lax.cond(params[0].sum() > 0, jnp.sin, lambda y: y * 2, x)
+
+
+def _recurrent(x, params, key, layer):
+    """A loop over four time steps of each example."""
+    weights = params[layer % len(params)][:4, :4]
+    steps = x.reshape(x.shape[0], 4, -1).transpose(1, 0, 2)
+    end, states = lax.scan(lambda h, y: (jnp.tanh(h @ weights + y),) * 2, steps[0], steps)
+    return states.transpose(1, 0, 2).reshape(x.shape) + end.sum(-1, keepdims=True)
+
+
+def _deep(x, params, key, layer):
+    """A loop over layers with dropout."""
+
+    def one(h, given):
+        weights, key = given
+        kept = jax.random.bernoulli(key, 0.8, h.shape)
+        return h + jnp.where(kept, jax.nn.gelu(h @ weights), 0), None
+
+    stacked = jnp.stack(params * 6)[:6]
+    return lax.scan(one, x, (stacked, jax.random.split(key, 6)))[0]
+
+
+OF_EXAMPLES = (
+    *(_dense, _gelu, _norm, _dropout, _branch, _recurrent, _looped, _sorted, _checkpointed, _deep),
+)
+"""Layers that treat each example by itself."""
+
 LAYERS = (
     *(_dense, _gelu, _norm, _attention, _dropout, _conditional, _scan, _looped, _sorted),
-    *(_checkpointed, _cumulative, _taken),
+    *(_checkpointed, _cumulative, _taken, _recurrent, _deep),
 )
 
 
-def random_step(seed):
-    """A function and its arguments: the loss, the gradient and an updated copy of parameters."""
+def random_step(seed, layers=LAYERS, batch=BATCH):
+    """A function and its arguments: the loss, the gradient and an updated copy of parameters.
+
+    Args:
+        seed: determines the network and the arguments.
+        layers: those to choose from.
+        batch: the number of examples.
+    """
     rng = np.random.default_rng(seed)
-    layers = [LAYERS[i] for i in rng.integers(0, len(LAYERS), rng.integers(2, 8))]
+    chosen = [layers[i] for i in rng.integers(0, len(layers), rng.integers(2, 8))]
     shared = int(rng.integers(1, 4))
-    skips = rng.integers(0, 3, len(layers))
+    skips = rng.integers(0, 3, len(chosen))
 
     def loss(params, x, key):
         first = x
-        for index, layer in enumerate(layers):
+        for index, layer in enumerate(chosen):
             x = layer(x, params, key, index)
             if skips[index] == 0:
                 x = x + first
@@ -87,5 +123,18 @@ def random_step(seed):
         return value, jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient)
 
     params = [rng.normal(size=(WIDTH, WIDTH)).astype("f") / 4 for _ in range(shared)]
-    x = rng.normal(size=(BATCH, WIDTH)).astype("f")
+    x = rng.normal(size=(batch, WIDTH)).astype("f")
     return step, (params, x, jax.random.key(seed))
+
+
+def steps_in_a_loop(step, args):
+    """Three steps, each of which starts from the parameters of the one before."""
+
+    def several(params, x, key):
+        def one(params, number):
+            value, updated = step(params, x, jax.random.fold_in(key, number))
+            return updated, value
+
+        return lax.scan(one, params, jnp.arange(3))
+
+    return several, args
