@@ -1,5 +1,7 @@
 """`jxc fit`: plans within a budget, applied to changed programs, and what it says without one."""
 
+import dataclasses
+import itertools
 import json
 import linecache
 import subprocess
@@ -135,15 +137,29 @@ def test_program_that_never_fits_shows_what_holds_the_memory(model):
 
 
 def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(model, monkeypatch):
+    needed = itertools.count(2**30, -1)
+
     def trial(finder, name, lowered):
         """Each version needs one byte less than the one before."""
-        number = len(finder.trials)
-        return searching.Trial(name, 2**30 - number, 1.0)
+        return searching.Trial(name, next(needed), 1.0)
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     monkeypatch.setattr(searching._Finder, "_rewritten", lambda finder, _: finder.lowered)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
     assert not found.fits and len(found.trials) <= 8
+
+
+def test_parts_alone_are_compiled_as_well(model, monkeypatch):
+    """How much faster they run, as more values stay in caches, is not in the model."""
+    compiled = searching._Finder._compiled
+
+    def trial(finder, name, lowered):
+        is_alone = "parts" in name and "again" not in name
+        return dataclasses.replace(compiled(finder, name, lowered), seconds=1.0 - 0.5 * is_alone)
+
+    monkeypatch.setattr(searching._Finder, "_compiled", trial)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB")
+    assert "parts" in found.chosen.name and not found.plan.measures
 
 
 def test_version_that_the_compiler_refuses_does_not_end_the_search(model, monkeypatch):

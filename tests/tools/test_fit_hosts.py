@@ -1,5 +1,7 @@
 """`jxc fit` on accelerators: what it keeps in the memory of the host, and what kernels replace."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -110,10 +112,12 @@ def test_plan_without_the_host_is_kept_where_it_is_cheaper():
 
 
 def test_search_ends_where_the_compiler_refuses_to_move_values(monkeypatch):
+    needed = itertools.count(2**30, -1)
+
     def trial(finder, name, lowered):
         if "pinned_host" in lowered.as_text():
             raise JxcError("not supported")
-        return searching.Trial(name, 2**30 - len(finder.trials), 1.0)
+        return searching.Trial(name, next(needed), 1.0)
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     found = fitted(2**20, exact=True)

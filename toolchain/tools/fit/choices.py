@@ -120,11 +120,23 @@ class Choices:
 
     def _timed(self, choices: Sequence[FitChoice]) -> list[FitChoice]:
         """Choices of one frontier, with the time that they add to the program without a plan."""
-        whole = self._whole.peak.seconds
         return [
-            replace(each, seconds=each.seconds + self.frontier(each).peak.seconds - whole)
+            replace(
+                each, seconds=each.seconds + self.frontier(each).peak.seconds - self.whole_seconds
+            )
             for each in choices
         ]
+
+    @property
+    def whole_seconds(self) -> float:
+        """The time of the program without a plan, by the model."""
+        return self._whole.peak.seconds
+
+    @property
+    def in_parts_alone(self) -> list[FitChoice]:
+        """The choices that only split the batch, from the fewest parts to the most."""
+        split = (each for (parts, _), each in self._frontiers.items() if parts > 1)
+        return [self._timed(each.choices[:1])[0] for each in split]
 
     def frontier(self, choice: FitChoice) -> Frontier:
         """The frontier of the program whose batch is split as in a choice, with its kernels."""

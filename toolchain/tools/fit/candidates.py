@@ -1,0 +1,166 @@
+"""Which choices the search compiles, and in which order, by what the compiler said of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+
+from .choices import Choices
+from .frontier import FitChoice
+from .result import Trial
+
+_MOST_COMPILATIONS = 16
+"""The most versions that are compiled to find the boundary of the budget."""
+
+_CLOSE, _FAR = 0.005, 0.05
+"""Shares of the time of a run: one that is not worth another compilation, and one that is worth it
+even for a choice that is not expected to fit."""
+
+_MOST_ALONE = 2
+"""The most versions of parts of the batch alone that are compiled besides."""
+
+_MOST_OTHERS = 4
+"""The most versions that are compiled with values on the host, and with kernels."""
+
+
+class Candidates:
+    """The choices of one search, which are known by number.
+
+    Args:
+        found: the choices.
+        base: the program without a plan, which needs more than the budget.
+        budget: bytes of one device.
+
+    Attributes:
+        all: those of `found`: without the host and kernels, parts of the batch alone that are not
+            among these, with values on the host, with kernels.
+        trials: what the compiler said, by number.
+        failed: why choices could not be compiled, by number.
+    """
+
+    def __init__(self, found: Choices, base: Trial, budget: int) -> None:
+        self.found, self.base, self.budget = found, base, budget
+        self.trials: dict[int, Trial] = {}
+        self.failed: dict[int, str] = {}
+        more = [each for each in found.in_parts_alone if each not in found.all]
+        self.all: list[FitChoice] = [*found.all, *more, *found.hosted, *found.with_kernels]
+        ends = np.cumsum([len(found.all), len(more), len(found.hosted), len(found.with_kernels)])
+        self._boundary, self._moved_start, self._kernels_start, self._end = map(int, ends)
+
+    def numbers(self) -> Iterator[int]:
+        """The choices to compile; what was found of one is known before the next is asked for."""
+        required = chain(self._around_the_budget(), self._smaller(), self._in_parts_alone())
+        yield from chain(self._kernels_alone(), required, self._moved(), self._with_kernels())
+
+    @property
+    def best(self) -> Trial | None:
+        """The fastest trial within the budget."""
+        fitting = (trial for trial in self.trials.values() if trial.needed <= self.budget)
+        return min(fitting, key=_rank, default=None)
+
+    def is_required(self, number: int) -> bool:
+        """Whether a failure to compile a choice is worth a line."""
+        return number < self._moved_start
+
+    def _around_the_budget(self) -> Iterator[int]:
+        """The first that should fit, then those around the boundary of the budget."""
+        low, high, misses = 0, self._boundary, 0
+        for _ in range(_MOST_COMPILATIONS):
+            between = [i for i in range(low + 1, high) if i not in self.failed]
+            is_found = high < self._boundary
+            if not between or (is_found and self._saving(low, high) < _CLOSE):
+                return
+            fitting = [i for i in between if self._expected(i) <= self.budget]
+            if is_found and not fitting and self._saving(low, high) < _FAR:
+                return
+            if fitting:  # in steps that double, if the compiler needs more than was expected
+                number = fitting[min(2**misses, len(fitting)) - 1]
+            else:
+                number = between[len(between) // 2 if is_found else -1]
+            yield number
+            if number in self.failed:
+                continue
+            if self.trials[number].needed <= self.budget:
+                high = number
+            else:
+                low, misses = number, misses + 1
+
+    def _smaller(self) -> Iterator[int]:
+        """Choices of less memory than the first that fits, which the compiler may make faster."""
+        last = self._boundary - 1
+        fitting = [i for i, each in self.trials.items() if i <= last and each.needed <= self.budget]
+        if fitting:
+            more = {(min(fitting) + last) // 2, last}
+            yield from (i for i in sorted(more) if i > min(fitting) and i not in self.trials)
+
+    def _in_parts_alone(self) -> Iterator[int]:
+        """Choices that only split the batch.
+
+        How much faster the parts run, as more of their values stay in caches, is not in the model:
+        the fewest that should fit. If nothing fits, values again may need more than expected: the
+        most parts.
+        """
+        numbers = [self.all.index(each) for each in self.found.in_parts_alone]
+        untried = [i for i in numbers if i not in self.trials and i not in self.failed]
+        if self.best is None:
+            yield from untried[::-1][:_MOST_ALONE]
+        else:
+            should_fit = [i for i in untried if self._expected(i) <= self.budget]
+            yield from should_fit[:_MOST_ALONE]
+
+    def _moved(self) -> Iterator[int]:
+        """Choices that keep values on the host, if they should be cheaper than those before."""
+        yield from self._among(self._moved_start, self._kernels_start)
+
+    def _kernels_alone(self) -> Iterator[int]:
+        """The program with kernels and no other measure."""
+        if self._kernels_start < self._end:
+            yield self._kernels_start
+
+    def _with_kernels(self) -> Iterator[int]:
+        """Choices with kernels that should be cheaper, if the kernels alone do not fit."""
+        alone = self.trials.get(self._kernels_start)
+        if alone is not None and alone.needed > self.budget:
+            yield from self._among(self._kernels_start + 1, self._end)
+
+    def _among(self, first: int, end: int) -> Iterator[int]:
+        """The cheapest of the choices from `first` to before `end` that should fit, until one does.
+
+        Only those that should be cheaper than what fits already.
+        """
+        for _ in range(_MOST_OTHERS):
+            best, limit = self.best, float("inf")
+            if best is not None and best.choice is not None:
+                limit = best.choice.seconds - _CLOSE * self.found.whole_seconds
+            cheaper = [i for i in range(first, end) if self.all[i].seconds < limit]
+            fitting = [i for i in cheaper if self._expected(i) <= self.budget]
+            if not fitting and (best is not None or not cheaper):
+                return
+            number = min(fitting or cheaper[-1:], key=lambda i: self.all[i].seconds)
+            yield number
+            trial = self.trials.get(number)
+            if trial is None or trial.needed <= self.budget:
+                return
+            first = number + 1
+
+    def _saving(self, low: int, high: int) -> float:
+        """The share of the time that the first choice after `low` saves against `high`."""
+        saved = self.all[high].seconds - self.all[low + 1].seconds
+        return saved / max(self.found.whole_seconds, 1e-12)
+
+    def _expected(self, number: int) -> float:
+        """The bytes that a choice should need, by what the compiler said of others."""
+        fixed, choice = self.found.argument_bytes, self.all[number]
+        tried = [(self.all[0], self.base.needed)]
+        tried += [(self.all[i], trial.needed) for i, trial in self.trials.items()]
+        alike = [each for each in tried if each[0].is_like(choice)] or tried
+        known = sorted((c.peak, (needed - fixed) / max(c.peak, 1)) for c, needed in alike)
+        peaks, ratios = ([each[i] for each in known] for i in range(2))
+        return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))
+
+
+def _rank(trial: Trial) -> tuple[float, int]:
+    known = trial.seconds if trial.seconds is not None else float("inf")
+    return known, trial.needed
