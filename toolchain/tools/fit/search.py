@@ -255,7 +255,7 @@ class _Finder:
     def _try(self, index: int) -> None:
         assert self.base is not None and self.found is not None
         choice = self.choices[index]
-        choice = self.found.frontier(choice).without_useless(choice)
+        choice = self.found.without_useless(choice)
         name = self._name(choice)
         self.tell(f"compiling with {name}")
         trial = self._compiled(name, self._rewritten(choice))
