@@ -18,7 +18,7 @@ from jxc.cost.formulas import names
 from jxc.cost.liveness import size_of
 from jxc.cost.node import ELEMENTWISE, VIEWS, name_of
 from jxc.ir.module import terminator, walk
-from jxc.ir.values import element_type, is_used, splat_attr
+from jxc.ir.values import element_type, is_used, shape_of, splat_attr
 
 from .carried import drop_unused
 from .copies import copy_ops
@@ -45,7 +45,8 @@ def compute_in_loops(module: ir.Operation) -> None:
     number = {op: index for index, op in enumerate(ops)}
     sources, loops = _sources(ops), set[hlo.WhileOp]()
     for op in reversed(ops):  # what others of these values are computed from is copied with them
-        if len(op.results) == 1 and op.results[0] in sources and name_of(op) != "constant":
+        is_array = _is_cheap(op) and not isinstance(op, hlo.ConstantOp) and shape_of(op.results[0])
+        if is_array and op.results[0] in sources:
             loops |= _move(op, sources, number)
     for loop in sorted(loops, key=number.__getitem__, reverse=True):  # inner loops first
         drop_unused(loop)
