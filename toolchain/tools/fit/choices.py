@@ -141,7 +141,7 @@ class Choices:
             return choice
         assert frontier.source is not None
         copy = clone_module(frontier.source)
-        with copy.context:
+        with copy.operation.location:
             context = PassContext(self.target.name)
             *_, labels = after_loops(copy.operation, choice.selectors, context)
             kept = [each for each in choice.straight if any(map(each.matches, labels.values()))]
