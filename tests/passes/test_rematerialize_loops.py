@@ -141,7 +141,7 @@ def test_recompute_computes_masks_in_the_loops():
 
 
 def test_masks_are_not_kept_between_the_loops():
-    """Three layers: the peak falls by the mask that XLA would keep; it still keeps one example's."""
+    """Three layers: the peak falls by the mask, but for one example's."""
     x, ws = arrays((16, 128, 32), (3, 32, 96))
     needed = {}
     for prepared in (lax.optimization_barrier, lambda mask: mask):

@@ -256,12 +256,23 @@ class _Finder:
         assert self.base is not None and self.found is not None
         choice = self.choices[index]
         choice = self.found.without_useless(choice)
+        if (known := self._known(choice)) is not None:
+            self.trials[index] = known
+            return
         name = self._name(choice)
         self.tell(f"compiling with {name}")
         trial = self._compiled(name, self._rewritten(choice))
         if trial.assumed and not self.base.assumed:
             trial = replace(trial, seconds=self._modelled(choice))
         self.trials[index] = replace(trial, choice=choice)
+
+    def _known(self, choice: FitChoice) -> Trial | None:
+        """The trial of the same program, of which the search expected something else."""
+        for trial in self.trials.values():
+            tried = trial.choice
+            if tried and tried == replace(choice, peak=tried.peak, seconds=tried.seconds):
+                return trial
+        return None
 
     def _modelled(self, choice: FitChoice) -> float:
         """The time of a choice whose loops have trip counts that the compiler does not know."""
@@ -325,7 +336,7 @@ class _Finder:
     def result(self, stopped: str) -> FitResult:
         """What was found until now."""
         assert self.base is not None
-        trials = tuple(self.trials.values())
+        trials = tuple({id(trial): trial for trial in self.trials.values()}.values())
         unsplit = self.found.unsplit if self.found else ""
         whole = FitResult(
             self.lowered.name,
