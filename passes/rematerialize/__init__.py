@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from jxc.cost.liveness import Timeline, peak_block
+from jxc.cost.liveness import PeakBlock, Timeline, peak_block
 from jxc.errors import UsageError
 from jxc.ir.labels import Label, label_of
 from jxc.ir.module import main_of, ops_of
@@ -55,13 +55,8 @@ def rematerialize(
     main = main_of(module)
     if main is None:
         return
-    prepare(module)
-    outcomes = compute_again_in_loops(module, selectors, context.target)
-    outer = main.regions[0].blocks[0]
-    with local_types(module):
-        peak = peak_block(outer, context.device, context.rates)
-        block, timeline = peak.block, peak.timeline
-        labels = repeatable_values(timeline)
+    outcomes, peak, labels = after_loops(module, selectors, context)
+    outer, block, timeline = main.regions[0].blocks[0], peak.block, peak.timeline
     chosen = []
     for selector in selectors:
         of_values = {} if selector.segments else labels
@@ -76,6 +71,30 @@ def rematerialize(
     in_loops = sum(not reason for reason in outcomes.values())
     count = in_loops + compute_again(block, timeline, chosen)
     remark("rematerialize", "applied", module.location, f"{count} values are computed again")
+
+
+def after_loops(
+    module: ir.Operation, selectors: Sequence[Selector], context: PassContext
+) -> tuple[dict[Selector, str], PeakBlock, dict[ir.Value, Label]]:
+    """Compute values again in loops, and find those that can be computed again besides.
+
+    Args:
+        module: with a function @main.
+        selectors: of all values.
+        context: the target.
+
+    Returns:
+        For each selector that matched values of loops, why none of them is computed again, empty if
+        one is; the block that needs most memory then, in bytes of one device; and its values that
+        can be computed again, with their labels.
+    """
+    prepare(module)
+    outcomes = compute_again_in_loops(module, selectors, context.target)
+    main = main_of(module)
+    assert main is not None
+    with local_types(module):
+        peak = peak_block(main.regions[0].blocks[0], context.device, context.rates)
+        return outcomes, peak, repeatable_values(peak.timeline)
 
 
 def _is_written(blocks: Sequence[ir.Block], selector: Selector) -> bool:

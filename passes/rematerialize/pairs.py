@@ -20,6 +20,7 @@ from jxc.ir.values import is_used, shape_of
 
 from .._shared.region import has_placeholder
 from ..loops.counted import CountedLoop, Index, Row
+from .inflated import compute_in_loops
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ class LoopPair:
 def prepare(module: ir.Operation) -> None:
     """Inline all calls, and let loops read what no iteration changes from outside of the loop.
 
+    They compute masks and other values that are larger than their sources themselves.
     `stacked_values` finds the pairs of loops of a program only after this.
     """
     inline_calls(module)
@@ -142,6 +144,7 @@ def prepare(module: ir.Operation) -> None:
     for op in reversed(reshapes):
         if not is_used(op.result):
             op.operation.erase()
+    compute_in_loops(module)
 
 
 def _read_from_outside(op: hlo.WhileOp) -> None:

@@ -85,7 +85,7 @@ def _compare(seed: int, file: Path, tally: Tally) -> None:
     found.split(found.argument_bytes + found.all[0].peak, lambda _: None)
     drawn = np.random.default_rng(seed).permutation(len(found.all) - 1)[:_PLANS]
     expected = jax.tree.leaves(jax.jit(step)(*args)) if len(drawn) else []
-    for choice in (found.all[1 + index] for index in drawn):
+    for choice in (found.without_useless(found.all[1 + index]) for index in drawn):
         parts = in_parts_pass(choice.parts, "")
         again = "rematerialize" if choice.selectors else ""
         pipeline = ",".join(filter(None, [parts, again]))

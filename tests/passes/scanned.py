@@ -34,6 +34,20 @@ def layers(x, ws):
     return carry * sums.sum()
 
 
+def attention_layers(x, ws, prepared=lambda mask: mask):
+    """Layers of causal attention over x[batch, position, feature], after `prepared` of the mask."""
+    batch, length, _ = x.shape
+    mask = jnp.tril(jnp.ones((length, length), bool))
+    mask = prepared(jnp.broadcast_to(mask, (batch, length, length)))
+
+    def attention(x, w):
+        q, k, v = jnp.split(x @ w, 3, -1)
+        scores = jnp.where(mask, jnp.einsum("bqd,bkd->bqk", q, k), -1e9)
+        return x + jax.nn.softmax(scores) @ v, None
+
+    return lax.scan(attention, x, ws)[0]
+
+
 def _step(draw):
     """A random step of a scan over weights; its carry is (floats, integer, key bits)."""
     names = st.sampled_from(["product", "sin", "square", "mask", "branch", "inner", "count", "mix"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,7 +24,7 @@ from jxc.passes.rematerialize.loops import (
 )
 from jxc.passes.rematerialize.pairs import loop_pairs
 
-from .scanned import arrays, gradient, layer, layers, programs
+from .scanned import arrays, attention_layers, gradient, layer, layers, programs
 
 
 def stored_bytes(module):
@@ -126,6 +128,29 @@ def test_recompute_reads_the_carry_from_the_results(reverse):
     assert not reasons
     _, reasons = recompute_all(gradient(function), *arrays(*WS), from_results=False)
     assert reasons == ["it is a carried value at the start of an iteration"]
+
+
+def test_recompute_computes_masks_in_the_loops():
+    step, args = gradient(attention_layers), arrays((2, 4, 6), (3, 6, 18))
+    count, _ = recompute_all(step, *args)
+    assert count >= 3
+    after = jxc.lower(step, *args).opt("rematerialize{values=attention}")
+    loops = [op for op in walk(after.module.operation) if isinstance(op, hlo.WhileOp)]
+    assert len(loops) == 2
+    assert all(any(isinstance(op, hlo.IotaOp) for op in walk(loop)) for loop in loops)
+
+
+def test_masks_are_not_kept_between_the_loops():
+    """Three layers: the peak falls by the mask, but for one example's."""
+    x, ws = arrays((16, 128, 32), (3, 32, 96))
+    needed = {}
+    for prepared in (lax.optimization_barrier, lambda mask: mask):
+        step = gradient(partial(attention_layers, prepared=prepared))
+        jitted = jxc.jit(step, pipeline="rematerialize{values=attention}", strict=True)
+        memory = jitted.lower(x, ws).compile().memory_analysis()
+        needed[prepared] = memory.temp_size_in_bytes
+    kept, computed = needed.values()
+    assert computed <= kept - 15 * 128 * 128
 
 
 def test_recompute_keeps_random_bits():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -59,6 +60,14 @@ class Candidates:
         """The fastest trial within the budget."""
         fitting = (trial for trial in self.trials.values() if trial.needed <= self.budget)
         return min(fitting, key=_rank, default=None)
+
+    def trial_of(self, choice: FitChoice) -> Trial | None:
+        """The trial of the same program, of which the search expected something else."""
+        for trial in self.trials.values():
+            tried = trial.choice
+            if tried and tried == replace(choice, peak=tried.peak, seconds=tried.seconds):
+                return trial
+        return None
 
     def is_required(self, number: int) -> bool:
         """Whether a failure to compile a choice is worth a line."""

@@ -15,7 +15,7 @@ from ...ir import clone_module
 from ...ir.module import main_of
 from ...ir.propagation import set_local_types
 from ...ir.shardings import module_device_count
-from ...passes.rematerialize import repeatable_values
+from ...passes.rematerialize import after_loops, repeatable_values
 from ...passes.rematerialize.pairs import prepare
 from ...rewrite import PassContext
 from .check import batch_size, in_parts_pass
@@ -142,6 +142,23 @@ class Choices:
         """The frontier of the program whose batch is split as in a choice, with its kernels."""
         return self._frontiers[choice.parts, choice.kernels]
 
+    def without_useless(self, choice: FitChoice) -> FitChoice:
+        """The choice without selectors of straight-line code that have no effect.
+
+        The peak does not need them, or it is elsewhere once loops compute values again.
+        """
+        frontier = self.frontier(choice)
+        choice = frontier.without_useless(choice)
+        if not (choice.straight and choice.loops.selectors):
+            return choice
+        assert frontier.source is not None
+        copy = clone_module(frontier.source)
+        with copy.operation.location:
+            context = PassContext(self.target.name)
+            *_, labels = after_loops(copy.operation, choice.selectors, context)
+            kept = [each for each in choice.straight if any(map(each.matches, labels.values()))]
+        return replace(choice, selectors=(*kept, *choice.loops.selectors))
+
     def without_values(self, choice: FitChoice) -> FitChoice:
         """The choice with the same parts of the batch, and nothing computed again or moved."""
         return self._timed(self.frontier(choice).choices[:1])[0]
@@ -191,5 +208,5 @@ def frontier_of(
         found = Frontier(
             peak, values, loops, hosts, FitChoice((), 0, 0.0, parts=parts, kernels=kernels)
         )
-        found.module = copy
+        found.source, found.module = module, copy
         return found

@@ -97,7 +97,8 @@ class Frontier:
         self.values: dict[Label, list[ir.Value]] = {}
         for value, label in labels.items():
             self.values.setdefault(label, []).append(value)
-        self.module: ir.Module | None = None  # which owns the values
+        self.source: ir.Module | None = None  # of the program
+        self.module: ir.Module | None = None  # the copy that owns the values
         self.network = CutNetwork(self.timeline, labels)
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())

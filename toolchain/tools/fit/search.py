@@ -128,8 +128,10 @@ class _Finder:
         return replace(found, donation=donation_of(made, self.target, trial.needed))
 
     def _tried(self, choice: FitChoice) -> Trial:
-        assert self.base is not None and self.found is not None
-        choice = self.found.frontier(choice).without_useless(choice)
+        assert self.base is not None and self.found is not None and self.candidates is not None
+        choice = self.found.without_useless(choice)
+        if (known := self.candidates.trial_of(choice)) is not None:
+            return known
         name = self._name(choice)
         self.tell(f"compiling with {name}")
         trial = self._compiled(name, self._rewritten(choice))
@@ -207,7 +209,7 @@ class _Finder:
         failed = ((candidates.all[number], why) for number, why in candidates.failed.items())
         whole = FitResult(
             *given,
-            tuple(candidates.trials.values()),
+            tuple({id(trial): trial for trial in candidates.trials.values()}.values()),
             stopped=stopped,
             unsplit=self.found.unsplit,
             failed=tuple(f"{self._name(choice)}: {why}" for choice, why in failed),
