@@ -102,7 +102,7 @@ class Frontier:
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
-        plain = self._simulated(())
+        plain = self.simulated(())
         smaller = self._best(each for each in both if each.peak < plain.peak)
         self.choices = self._thinned([plain, *smaller])  # some may also be faster
         hosted = [
@@ -131,17 +131,17 @@ class Frontier:
         """The choice without the selectors that the peak does not need."""
         kept = choice.straight
         for each in kept:
-            fewer = self._simulated(tuple(other for other in kept if other != each))
-            if fewer.peak <= self._simulated(kept).peak:
+            fewer = self.simulated(tuple(other for other in kept if other != each))
+            if fewer.peak <= self.simulated(kept).peak:
                 kept = fewer.selectors
         return replace(choice, selectors=(*kept, *choice.loops.selectors))
 
     def _all(self) -> list[FitChoice]:
-        found = [self._simulated(())]
-        found += map(self._simulated, self._cuts())
+        found = [self.simulated(())]
+        found += map(self.simulated, self._cuts())
         best = self._best(found)
         for one, other in pairwise(best):
-            found += map(self._simulated, _between(one.selectors, other.selectors))
+            found += map(self.simulated, _between(one.selectors, other.selectors))
         return found
 
     def _cuts(self) -> Iterator[tuple[Selector, ...]]:
@@ -198,7 +198,8 @@ class Frontier:
                 found[value] = min(found.get(value, total), total)
         return found
 
-    def _simulated(self, selectors: tuple[Selector, ...]) -> FitChoice:
+    def simulated(self, selectors: tuple[Selector, ...]) -> FitChoice:
+        """What the model expects if values of straight-line code are computed again."""
         if selectors not in self._known:
             found = simulate(self.timeline, self.members(selectors))
             peak = max(self.peak.elsewhere, self.peak.outside + found.peak)

@@ -15,12 +15,12 @@ import numpy as np
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...errors import JxcError
-from ...units import counted
 from .check import check_plan, in_parts_pass
 from .choices import KERNELS, Choices
 from .donation import donation_of
 from .frontier import FitChoice
 from .measures import bare_measures, measures_of
+from .names import name_of, with_own_names
 from .plan import BatchSplit, FitPlan
 from .request import FitRequest, compile_version, request_of
 from .result import FitResult, Trial, trial_of
@@ -273,16 +273,7 @@ class _Finder:
 
     def _name(self, choice: FitChoice) -> str:
         assert self.found is not None
-        members = self.found.frontier(choice).members(choice.selectors)
-        values = counted(len(members) + choice.loops.values, "value")
-        found = {
-            "kernels": choice.kernels,
-            f"{choice.parts} parts": choice.parts > 1,
-            f"{values} again": choice.selectors,
-            "in segments": any(each.segments for each in choice.selectors),
-            f"{choice.host.values} on the host": choice.host.selectors,
-        }
-        return ", ".join(name for name, applies in found.items() if applies)
+        return name_of(choice, self.found.frontier(choice))
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
         with _saved(self._plan(choice)) as path:
@@ -301,6 +292,9 @@ class _Finder:
         if trial is not None and self.base is not None:
             made_for["needed_bytes"] = trial.needed
             made_for["needed_without_plan_bytes"] = self.base.needed
+            if trial.seconds is not None and self.base.seconds is not None:
+                made_for["seconds"] = trial.seconds
+                made_for["seconds_without_plan"] = self.base.seconds
         in_parts = in_parts_pass(choice.parts, self.batch)
         again = "rematerialize" if choice.selectors else ""
         moved = "offload" if choice.host.selectors else ""
@@ -325,6 +319,7 @@ class _Finder:
     def result(self, stopped: str) -> FitResult:
         """What was found until now."""
         assert self.base is not None
+        self.trials = dict(zip(self.trials, with_own_names([*self.trials.values()]), strict=True))
         trials = tuple(self.trials.values())
         unsplit = self.found.unsplit if self.found else ""
         whole = FitResult(
@@ -345,11 +340,16 @@ class _Finder:
         if chosen is None or chosen.choice is None:
             return whole
         checked = self._check(chosen.choice)
-        like = (c for c in self.choices if c.kernels == chosen.choice.kernels)
-        smaller = (c for c in like if c.peak < chosen.choice.peak)
-        following = max(smaller, key=lambda c: c.peak, default=None)
+        following = self._following(chosen.choice)
         plan = self._plan(chosen.choice, chosen)
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
+
+    def _following(self, chosen: FitChoice) -> FitChoice | None:
+        """The next choice that should need less memory, for more time, and was not compiled."""
+        new = (c for i, c in enumerate(self.choices) if i not in self.trials)
+        like = (c for c in new if c.kernels == chosen.kernels and c.seconds > chosen.seconds)
+        smaller = (c for c in like if c.peak < chosen.peak)
+        return max(smaller, key=lambda choice: choice.peak, default=None)
 
     def _check(self, choice: FitChoice) -> str:
         assert self.found is not None
