@@ -97,6 +97,7 @@ class Frontier:
         self.values: dict[Label, list[ir.Value]] = {}
         for value, label in labels.items():
             self.values.setdefault(label, []).append(value)
+        self.sizes = {value: size_of(value) for value in labels}
         self.module: ir.Module | None = None  # which owns the values
         self.network = CutNetwork(self.timeline, labels)
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
@@ -159,8 +160,8 @@ class Frontier:
         for label, values in self.values.items():
             fixed = _kept(values, kept[label]) if label in kept else set()
             free = [v for v in values if v not in fixed]
-            share = sum(size_of(v) for v in free if v in again)
-            if free and 2 * share > sum(map(size_of, free)):
+            share = sum(self.sizes[v] for v in free if v in again)
+            if free and 2 * share > sum(self.sizes[v] for v in free):
                 found.append(Selector(label, keep_every=kept.get(label, 0)))
         return tuple(found)
 
