@@ -21,6 +21,9 @@ from .request import CompiledVersion
 
 _WIDTH = 80
 
+_NEAR = 1.1
+"""A measured peak that is more times the promised one is explained."""
+
 
 @dataclass(frozen=True)
 class MeasuredRun:
@@ -240,6 +243,10 @@ def _measured(result: FitResult) -> Table:
 
 
 def _notes(result: FitResult) -> Iterator[str]:
+    for trial in (result.base, *result.trials):
+        if trial.measured and (trial.measured.needed or 0) > _NEAR * trial.needed:
+            more = show_bytes((trial.measured.needed or 0) - trial.needed)
+            yield f"{trial.name}: {more} are in no buffer that XLA counts: libraries and threads"
     if result.plan:
         yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following
