@@ -37,3 +37,19 @@ def test_value_with_a_shape_that_is_no_tuple_is_described_by_its_type():
         shape = dtype = property(lambda self: self)
 
     assert describe(Stream()) == "Stream"
+
+
+def test_function_whose_trace_wraps_that_of_jax_is_lowered():
+    inner = jax.jit(lambda x: jnp.sin(x))
+
+    class ModuleJit:
+        """As `flax.nnx.jit`: its traced form has JAX's as the attribute `traced`."""
+
+        __name__ = "sine"
+        lower, __call__ = inner.lower, inner
+
+        def trace(self, *args):
+            return type("Traced", (), {"traced": inner.trace(*args)})()
+
+    lowered = jxc.lower(ModuleJit(), jax.ShapeDtypeStruct((4,), jnp.float32))
+    assert "stablehlo.sine" in str(lowered.module)

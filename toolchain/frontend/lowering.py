@@ -156,7 +156,8 @@ def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> Lo
     kwargs, platforms = call.kwargs, (platform,) if platform else None
     start = time.perf_counter()
     traced = jitted.trace(*args, **kwargs)
-    traced = getattr(traced, "jax_traced", traced)  # of flax.nnx.jit
+    inner = getattr(traced, "traced", None)  # of flax.nnx.jit, whose arguments are modules
+    traced = inner if isinstance(inner, jax.stages.Traced) else traced
     traced_at = time.perf_counter()
     check_leaks(traced, call)
     lowered = _lowered(traced, platforms, call)
