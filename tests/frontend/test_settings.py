@@ -46,7 +46,10 @@ def test_function_whose_trace_wraps_that_of_jax_is_lowered():
         """As `flax.nnx.jit`: its traced form has JAX's as the attribute `traced`."""
 
         __name__ = "sine"
-        lower, __call__ = inner.lower, inner
+        lower = inner.lower
+
+        def __call__(self, x):
+            return inner(x)
 
         def trace(self, *args):
             return type("Traced", (), {"traced": inner.trace(*args)})()
