@@ -27,7 +27,8 @@ def is_of_other_program(
         label: of the pipeline in messages.
         error: why it failed.
     """
-    made_for, cause = _program_of(pipeline), error
+    made_for = _program_of(pipeline)
+    cause: BaseException = error
     if isinstance(error, PassError) and error.__cause__ is not None:
         cause = error.__cause__
     if made_for in ("", program) or not isinstance(cause, JxcError):
