@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 import linecache
+import os
 import subprocess
 import sys
 
@@ -228,7 +229,7 @@ def parts(model, tmp_path):
 def test_plan_runs_the_batch_in_parts_where_this_is_cheaper(model, parts):
     path, found = parts
     text = str(found)
-    assert "parts, one after the other: frees " in text
+    assert "parts, one after the other" in text and "in all, by the compiler" in text
     assert "checked: split batch: equal results, up to rounding" in text
     assert found.as_json()["plan"]["split"]["parts"] == found.plan.split.parts
     step, args = model["step"], model["arguments"]()
@@ -284,14 +285,55 @@ def test_fit_of_large_values_of_which_few_bytes_are_kept():
     assert not found.fits
 
 
-def test_plan_in_use_warns_once_of_programs_that_it_was_not_made_for(model, parts, recwarn):
+@pytest.mark.parametrize("strict", [False, True])
+def test_plan_in_use_leaves_programs_alone_that_it_was_not_made_for(model, parts, strict, recwarn):
     step, args = model["step"], values_like(model["arguments"]())
-    with jxc.use(str(parts[0])) as log:
+    with jxc.use(str(parts[0]), strict=strict) as log:
         jnp.linspace(0, 1, 5).sum()
         jax.jit(step)(*args)
-    warnings = [str(each.message) for each in recwarn if each.category is JxcWarning]
-    assert len(warnings) == 1 and "The plan was made for 'jit_step'. " in warnings[0]
+    assert not [each for each in recwarn if each.category is JxcWarning]
     assert [each.name for each in log.compilations] == ["jit_step"]
+
+
+FROM_ENVIRONMENT = """
+import sys
+import jax, jax.numpy as jnp
+sys.path.insert(0, ".")
+import network
+
+x = jax.random.normal(jax.random.key(0), (1024, 64))
+params = [(jnp.zeros((64, 256)), jnp.zeros((256, 64)))] * 4
+jax.jit(network.step)(params, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("def step", "def step"), ""),
+        (("jax.nn.gelu", "jnp.sin"), "no value of this program matches"),
+    ],
+)
+def test_strict_plan_in_the_environment_raises_for_its_program_alone(plan, tmp_path, change, said):
+    (tmp_path / "network.py").write_text(MODEL.replace(*change))
+    found = jxc_python(FROM_ENVIRONMENT, tmp_path, JXC_PIPELINE=str(plan), JXC_STRICT="1")
+    assert (found.returncode != 0) == bool(said), found.stderr
+    assert said in found.stderr
+
+
+def test_plan_that_applied_to_no_program_is_reported_at_the_end(plan, tmp_path):
+    (tmp_path / "network.py").write_text(MODEL)
+    program = "import jax.numpy as jnp\njnp.linspace(0, 1, 5).sum()\n"
+    found = jxc_python(program, tmp_path, JXC_PIPELINE=str(plan), JXC_STRICT="1")
+    assert found.returncode == 0
+    assert found.stderr.count("applied to no program of this process") == 1
+    assert "It was made for 'jit_step'." in found.stderr
+
+
+def jxc_python(program, folder, **variables):
+    environment = {**os.environ, **variables}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 def test_plan_that_was_written_again_replaces_the_one_before(model, plan):

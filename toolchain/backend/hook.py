@@ -31,15 +31,23 @@ from .registered import (
 
 
 def context_value(
-    pipeline: PipelineLike | None, *, strict: bool = False, assume: str | Sequence[str] = ()
+    pipeline: PipelineLike | None,
+    *,
+    strict: bool = False,
+    assume: str | Sequence[str] = (),
+    any_program: bool = False,
 ) -> str | None:
     """The value of JAX's context for a pipeline, or for plain JAX; starts intercepting JAX.
+
+    With `any_program`, a plan counts as made for each program that is lowered with the value.
 
     Raises:
         UsageError: a pass, option or promise is unknown, or a pass adds results.
     """
     install()
-    return value_of(None if pipeline is None else register(pipeline, strict, assume))
+    if pipeline is None:
+        return value_of(None)
+    return value_of(register(pipeline, strict, assume, any_program))
 
 
 def set_process_default(pipeline: PipelineLike, *, strict: bool = False) -> None:

@@ -52,7 +52,9 @@ class Jitted(Generic[P, R]):
         self._jitted = jitted
         self._run: Callable[P, R] = jitted
         self._options = (pipeline, strict, assume)
-        self._pipeline = hook.context_value(pipeline, strict=strict, assume=assume)
+        self._pipeline = hook.context_value(
+            pipeline, strict=strict, assume=assume, any_program=True
+        )
         self._swap, self._set = _private.swap_and_set(registered.user_context())
         self._warned = False
 

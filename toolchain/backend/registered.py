@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -58,9 +58,16 @@ lock = threading.RLock()
 """Held while pipelines are named and while passes run: MLIR contexts are not thread-safe."""
 
 
-def register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str]) -> str:
-    """Name a pipeline: the text as the user wrote it, numbered if that name is taken."""
+def register(
+    pipeline: PipelineLike, strict: bool, assume: str | Sequence[str], any_program: bool = False
+) -> str:
+    """Name a pipeline: the text as the user wrote it, numbered if that name is taken.
+
+    With `any_program`, a plan counts as made for each program that is lowered under the name.
+    """
     passes, is_level = late_pipeline(pipeline), level_of(pipeline) is not None
+    if any_program and not isinstance(passes, str):
+        passes = replace(passes, steps=tuple(replace(s, made_for="") for s in passes.steps))
     made = Registered(passes, strict, promises(assume), is_level, is_tuned(pipeline))
     steps = () if isinstance(passes, str) else passes.steps
     for step in steps:

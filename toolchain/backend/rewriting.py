@@ -29,6 +29,7 @@ from ..source import first_time, warn_user
 from . import agreement, log, tuning
 from .job import announce
 from .log import RewrittenProgram
+from .other_programs import is_of_other_program, note_applied
 from .pass_cache import PassCache, PipelineResult, pass_cache
 from .registered import (
     STAMP,
@@ -232,38 +233,20 @@ def _rewritten(
             cache = pass_cache(plain, found.pipeline, run.context, backend, host_callbacks)
             result, is_kept = _passed(plain, run, passes, cache)
         except Exception as error:  # a bug of jxc must not end the user's program
+            if is_of_other_program(found.pipeline, module_name(plain), run.label, error):
+                return plain
             if found.strict:
                 raise
-            if _is_of_other_program(run, error):
-                return plain
             run.failure = _first_line(error)
             _report_failure(error, plain)
             return plain
+        note_applied(run.label)
         run.program = RewrittenProgram(
             module_name(plain), run.label, result.report, *result.ops, from_cache=is_kept
         )
         for block in blocks_of_thread():
             block.log.compilations.append(run.program)
     return result.module
-
-
-def _is_of_other_program(run: _Run, error: Exception) -> bool:
-    """Whether a plan that was made for another program does not apply; warns once of each plan.
-
-    JAX compiles a program for each operation outside of `jit`, under JXC_PIPELINE too.
-    """
-    program, pipeline = module_name(run.plain), run.found.pipeline
-    steps = () if isinstance(pipeline, str) else pipeline.steps
-    made_for = next((each.made_for for each in steps if each.made_for), program)
-    cause = error.__cause__ if isinstance(error, PassError) else error
-    if made_for == program or not isinstance(cause, JxcError):
-        return False
-    if first_time((run.label, "other programs")):
-        warn_user(
-            f"{error}\nThe plan was made for {made_for!r}. {program!r} and other programs to which "
-            "it does not apply are compiled without it."
-        )
-    return True
 
 
 def _passed(

@@ -125,15 +125,29 @@ class XlaProgram:
         except CannotRun:
             raise
         except Exception as error:
-            reason = str(error).strip().splitlines()[0][:300]
-            raise CannotRun(f"XLA refused: {reason}") from error
+            raise _refused(error) from error
         return [part for result in results for part in widen(np.asarray(result))]
+
+    def compile(self) -> None:
+        """Compile the module now.
+
+        Raises:
+            CannotRun: the module cannot be compiled.
+        """
+        try:
+            _ = self._compiled
+        except Exception as error:
+            raise _refused(error) from error
 
     @cached_property
     def _compiled(self) -> Executable:
         from ..backend.from_module import lowered_from_module
 
         return lowered_from_module(self._module).compile(xla_options=self._options)
+
+
+def _refused(error: Exception) -> CannotRun:
+    return CannotRun(f"XLA refused: {str(error).strip().splitlines()[0][:300]}")
 
 
 def keeping_nans(module: ir.Module) -> XlaProgram:

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..hlo import Instruction, Module, SourceLine
@@ -153,7 +154,6 @@ class Kernel:
         assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
         branch: the branch of a conditional that it is in, or empty.
         ops: its ops by StableHLO's names, with counts.
-        lines: its lines of Python, those with the most work first.
         op_name: the path of the traced op that XLA named it after.
         flops: of one run.
         traffic: bytes read and written in one run.
@@ -170,7 +170,6 @@ class Kernel:
     assumed: bool
     branch: str
     ops: Mapping[str, int]
-    lines: tuple[SourceLine, ...]
     op_name: str
     flops: Flops
     traffic: Traffic
@@ -178,6 +177,11 @@ class Kernel:
     cycles: int | None
     is_launched: bool
     instruction: Instruction
+
+    @cached_property
+    def lines(self) -> tuple[SourceLine, ...]:
+        """Its lines of Python, those with the most work first."""
+        return _lines(self.instruction, counted_ops(self.instruction))
 
     @property
     def is_asynchronous(self) -> bool:
@@ -250,7 +254,6 @@ def kernels_of(module: Module) -> list[Kernel]:
 def kernel_of(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
     """The kernel of an instruction that runs, with its accesses to main memory."""
     instruction = run.instruction
-    ops = counted_ops(instruction)
     cycles = _CYCLES.search(instruction.attributes.get("backend_config", ""))
     return Kernel(
         name=instruction.name,
@@ -259,8 +262,7 @@ def kernel_of(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
         times=run.times,
         assumed=run.assumed,
         branch=run.branch,
-        ops=dict(Counter(map(stablehlo_name, ops))),
-        lines=_lines(instruction, ops),
+        ops=dict(Counter(map(stablehlo_name, counted_ops(instruction)))),
         op_name=instruction.op_name,
         flops=flops_of(instruction),
         traffic=traffic_of(instruction),

@@ -35,6 +35,7 @@ from .memory import Memory, measure_memory
 from .mesh_shapes import MeshShape, fitting_shapes, mesh_shapes
 from .replicated import MIN_SPLIT_BYTES, Replicated, Split, global_arguments, replicated_arguments
 from .schedule import Step, fabric_of, step_of
+from .scratch import scratch_bytes
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +72,13 @@ class Compiled:
     def fit(self) -> Fit:
         """Whether the program fits into a device's memory."""
         return fits(self.memory, self.build.target.device)
+
+    @cached_property
+    def scratch_bytes(self) -> int:
+        """The bytes that XLA:CPU's library for convolutions takes besides; 0 for other targets."""
+        if self.build.target.kind != "cpu":
+            return 0
+        return scratch_bytes(each.instruction for each in self.executed)
 
     @cached_property
     def executed(self) -> list[Executed]:

@@ -130,6 +130,8 @@ def lower(
 
     args, kwargs = tuple(args), dict(kwargs or {})
     transform = parse_transform(transform) if isinstance(transform, str) else transform
+    if not static and not transform:
+        fn, args, kwargs = _without_settings(fn, args, kwargs)
     bound = _bind_static(fn, dict(static)) if static else fn
     transformed = transform(bound) if transform else bound
     call = TracedCall(fn, transformed, args, kwargs)
@@ -154,6 +156,8 @@ def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> Lo
     kwargs, platforms = call.kwargs, (platform,) if platform else None
     start = time.perf_counter()
     traced = jitted.trace(*args, **kwargs)
+    inner = getattr(traced, "traced", None)  # of flax.nnx.jit, whose arguments are modules
+    traced = inner if isinstance(inner, jax.stages.Traced) else traced
     traced_at = time.perf_counter()
     check_leaks(traced, call)
     lowered = _lowered(traced, platforms, call)
@@ -220,6 +224,35 @@ def _name(fn: Any) -> str:
 
 
 # Static arguments
+
+
+def _without_settings(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """For a function of `equinox.filter_jit`: it with its settings, and the arguments without.
+
+    Such a function has `lower` but no `trace`. It traces arrays, and keeps other leaves as they
+    are, such as the number of features in a module.
+    """
+    import jax
+
+    if is_jitted(fn) or not callable(getattr(fn, "lower", None)):
+        return fn, args, kwargs
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    settings = {at: leaf for at, leaf in enumerate(leaves) if not hasattr(leaf, "shape")}
+    if not settings:
+        return fn, args, kwargs
+
+    @functools.wraps(fn)
+    def applied(*args: Any, **kwargs: Any) -> Any:
+        given = [
+            settings.get(at, leaf) for at, leaf in enumerate(tree.flatten_up_to((args, kwargs)))
+        ]
+        own, named = tree.unflatten(given)
+        return fn(*own, **named)
+
+    rest = [None if at in settings else leaf for at, leaf in enumerate(leaves)]
+    return applied, *tree.unflatten(rest)
 
 
 def _bind_static(fn: Callable[..., Any], static: dict[str | int, Any]) -> Callable[..., Any]:

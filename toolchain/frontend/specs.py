@@ -381,7 +381,7 @@ def describe(value: Any) -> str:
 
     A leaf that no spec describes is shown as the name of its type.
     """
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype"):
         return f"{short_dtype(value.dtype)}[{','.join(map(str, value.shape))}]"
     match value:
         case ArraySpec() | KeySpec() | FileSpec():

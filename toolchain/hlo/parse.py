@@ -216,10 +216,11 @@ def _called(
 ) -> dict[str, tuple[Computation, ...]]:
     found = {}
     for attribute in _CALLS:
-        names = re.findall(r"[^{},\s]+", attributes.get(attribute, ""))
+        if attribute not in attributes:
+            continue
+        names = re.findall(r"[^{},\s]+", attributes[attribute])
         for name in names:
             if name.removeprefix("%") not in computations:
                 raise ValueError(f"the computation {name!r} is not defined before it is used")
-        if attribute in attributes:
-            found[attribute] = tuple(computations[name.removeprefix("%")] for name in names)
+        found[attribute] = tuple(computations[name.removeprefix("%")] for name in names)
     return found

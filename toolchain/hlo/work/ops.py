@@ -111,11 +111,15 @@ def _dimensions(shape: Shape) -> Dimensions:
 
 def _numbers(text: str) -> list[int]:
     """The numbers in a list such as `{1,256}`."""
+    if not text:  # of most instructions
+        return []
     return [int(each) for each in re.findall(r"\d+", text)]
 
 
 def _windows(text: str) -> list[Window]:
     """The windows of `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=2x2 rhs_dilate=2x2}`."""
+    if not text:
+        return []
     fields = {name: value.split("x") for name, value in re.findall(r"(\w+)=([^\s}]+)", text)}
     sizes = [int(size) for size in fields.get("size", [])]
     ones = ["1"] * len(sizes)

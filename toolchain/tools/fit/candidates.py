@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -58,8 +58,12 @@ class Candidates:
     @property
     def best(self) -> Trial | None:
         """The fastest trial within the budget."""
-        fitting = (trial for trial in self.trials.values() if trial.needed <= self.budget)
-        return min(fitting, key=_rank, default=None)
+        return fastest(self.trials.values(), self.budget)
+
+    @property
+    def distinct_trials(self) -> list[Trial]:
+        """The trials, of which several choices may have the same."""
+        return [*{id(trial): trial for trial in self.trials.values()}.values()]
 
     def trial_of(self, choice: FitChoice) -> Trial | None:
         """The trial of the same program, of which the search expected something else."""
@@ -68,6 +72,13 @@ class Candidates:
             if tried and tried == replace(choice, peak=tried.peak, seconds=tried.seconds):
                 return trial
         return None
+
+    def following(self, chosen: FitChoice) -> FitChoice | None:
+        """The next choice that should need less memory, for more time, and was not compiled."""
+        new = (c for i, c in enumerate(self.all) if i not in self.trials)
+        like = (c for c in new if c.kernels == chosen.kernels and c.seconds > chosen.seconds)
+        smaller = (c for c in like if c.peak < chosen.peak)
+        return max(smaller, key=lambda choice: choice.peak, default=None)
 
     def is_required(self, number: int) -> bool:
         """Whether a failure to compile a choice is worth a line."""
@@ -170,6 +181,10 @@ class Candidates:
         return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))
 
 
-def _rank(trial: Trial) -> tuple[float, int]:
-    known = trial.seconds if trial.seconds is not None else float("inf")
-    return known, trial.needed
+def fastest(trials: Iterable[Trial], budget: int) -> Trial | None:
+    """The fastest trial that needs at most so many bytes, of those the smallest."""
+
+    def rank(trial: Trial) -> tuple[float, int]:
+        return float("inf") if trial.seconds is None else trial.seconds, trial.needed
+
+    return min((each for each in trials if each.needed <= budget), key=rank, default=None)

@@ -70,7 +70,7 @@ def donation_of(version: Lowered, target: Target, needed: int) -> Donation | Non
         return None
     numbers = [number for group in groups.values() for number in group]
     made = compile_module(_donating(version.module, numbers), target, {}, version.mesh)
-    freed = 0 if isinstance(made, Refused) else needed - made.fit.needed
+    freed = 0 if isinstance(made, Refused) else needed - made.fit.needed - made.scratch_bytes
     if freed <= _SMALL * needed:
         return None
     return Donation(tuple(groups), *_typed(version.function, list(groups)), freed)

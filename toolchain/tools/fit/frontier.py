@@ -99,11 +99,12 @@ class Frontier:
             self.values.setdefault(label, []).append(value)
         self.source: ir.Module | None = None  # of the program
         self.module: ir.Module | None = None  # the copy that owns the values
+        self.sizes = {value: size_of(value) for value in labels}
         self.network = CutNetwork(self.timeline, labels)
         self._known: dict[tuple[Selector, ...], FitChoice] = {}
         straight = self._best(self._all())
         both = [_with_loops(each, loop) for each in straight for loop in loops or [LoopChoice()]]
-        plain = self._simulated(())
+        plain = self.simulated(())
         smaller = self._best(each for each in both if each.peak < plain.peak)
         self.choices = self._thinned([plain, *smaller])  # some may also be faster
         hosted = [
@@ -132,17 +133,17 @@ class Frontier:
         """The choice without the selectors that the peak does not need."""
         kept = choice.straight
         for each in kept:
-            fewer = self._simulated(tuple(other for other in kept if other != each))
-            if fewer.peak <= self._simulated(kept).peak:
+            fewer = self.simulated(tuple(other for other in kept if other != each))
+            if fewer.peak <= self.simulated(kept).peak:
                 kept = fewer.selectors
         return replace(choice, selectors=(*kept, *choice.loops.selectors))
 
     def _all(self) -> list[FitChoice]:
-        found = [self._simulated(())]
-        found += map(self._simulated, self._cuts())
+        found = [self.simulated(())]
+        found += map(self.simulated, self._cuts())
         best = self._best(found)
         for one, other in pairwise(best):
-            found += map(self._simulated, _between(one.selectors, other.selectors))
+            found += map(self.simulated, _between(one.selectors, other.selectors))
         return found
 
     def _cuts(self) -> Iterator[tuple[Selector, ...]]:
@@ -160,8 +161,8 @@ class Frontier:
         for label, values in self.values.items():
             fixed = _kept(values, kept[label]) if label in kept else set()
             free = [v for v in values if v not in fixed]
-            share = sum(size_of(v) for v in free if v in again)
-            if free and 2 * share > sum(map(size_of, free)):
+            share = sum(self.sizes[v] for v in free if v in again)
+            if free and 2 * share > sum(self.sizes[v] for v in free):
                 found.append(Selector(label, keep_every=kept.get(label, 0)))
         return tuple(found)
 
@@ -199,7 +200,8 @@ class Frontier:
                 found[value] = min(found.get(value, total), total)
         return found
 
-    def _simulated(self, selectors: tuple[Selector, ...]) -> FitChoice:
+    def simulated(self, selectors: tuple[Selector, ...]) -> FitChoice:
+        """What the model expects if values of straight-line code are computed again."""
         if selectors not in self._known:
             found = simulate(self.timeline, self.members(selectors))
             peak = max(self.peak.elsewhere, self.peak.outside + found.peak)

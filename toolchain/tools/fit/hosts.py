@@ -78,10 +78,13 @@ class _Mover:
         sets |= {frozenset(labels[count:]) for count in range(1, len(labels))}
         for chosen in sorted(sets, key=len):
             moved = [label for label in self.stored if label in chosen]
-            values = [each for label in moved for each in self.stored[label]]
-            size = sum(freed[label] for label in moved)
-            selectors = tuple(map(Selector, moved))
-            yield LoopChoice(selectors, size, self._seconds(values), len(values))
+            values, total, shares = list[StoredValue](), 0.0, list[tuple[int, float, int]]()
+            for label in moved:
+                values += self.stored[label]
+                before, total = total, self._seconds(values)
+                shares.append((freed[label], total - before, len(self.stored[label])))
+            size, selectors = sum(freed[label] for label in moved), tuple(map(Selector, moved))
+            yield LoopChoice(selectors, size, total, len(values), tuple(shares))
 
     def _seconds(self, values: Sequence[StoredValue]) -> float:
         """How long the device waits for values that are moved to the host and back."""

@@ -8,7 +8,7 @@ before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from jaxlib.mlir import ir
@@ -43,12 +43,14 @@ class LoopChoice:
         bytes: by which all stacks on the device become smaller.
         seconds: the added time.
         values: how many stacks are no longer stored there.
+        shares: for each selector, the bytes, seconds and values that it adds to those before it.
     """
 
     selectors: tuple[Selector, ...] = ()
     bytes: int = 0
     seconds: float = 0.0
     values: int = 0
+    shares: tuple[tuple[int, float, int], ...] = ()
 
 
 def loop_choices(module: ir.Operation, device: Device, rates: Rates) -> list[LoopChoice]:
@@ -100,14 +102,22 @@ class _Chooser:
                 sizes[label] = sizes.get(label, 0) + value.bytes
         left = sorted(sizes, key=lambda label: -sizes[label])[:_MOST_LABELS]
         chosen: frozenset[Label] = frozenset()
-        last = LoopChoice()
+        last = before = LoopChoice()
+        shares: dict[Label, tuple[int, float, int]] = {}
         while left:
             tried = [self._choice(chosen | {label}) for label in left]
             ranks = [_gain(last, each) for each in tried]
             index = max(range(len(left)), key=ranks.__getitem__)
-            chosen |= {left.pop(index)}
-            if tried[index].bytes > last.bytes:
-                last = tried[index]
+            label, now = left.pop(index), tried[index]
+            chosen |= {label}
+            shares[label] = (
+                now.bytes - before.bytes,
+                now.seconds - before.seconds,
+                now.values - before.values,
+            )
+            before = now
+            if now.bytes > last.bytes:
+                last = replace(now, shares=tuple(shares[s.label] for s in now.selectors))
                 yield last
 
     def _choice(self, labels: frozenset[Label]) -> LoopChoice:
@@ -146,7 +156,7 @@ class _Chooser:
     def segmented(self) -> Iterable[LoopChoice]:
         """All long loops in segments, and these in segments again."""
         for levels in (1, 2):
-            found = [LoopChoice()]
+            found = list[LoopChoice]()
             for number, pair in enumerate(self.pairs):
                 if not is_outermost(pair) or pair.forward.trips < _LEAST_TRIPS:
                     continue
@@ -162,13 +172,20 @@ class _Chooser:
                 label = label_of(pair.forward.op)
                 selector = Selector(label, segments=segments, levels=levels)
                 found.append(LoopChoice((selector,), before - after, seconds, len(pair.reads)))
-            if len(found) > 1:
-                yield LoopChoice(
-                    tuple({s.label: s for each in found for s in each.selectors}.values()),
-                    sum(each.bytes for each in found),
-                    sum(each.seconds for each in found),
-                    sum(each.values for each in found),
-                )
+            if found:
+                yield _together(found)
+
+
+def _together(choices: Sequence[LoopChoice]) -> LoopChoice:
+    """The choices of single loops as one; loops of the same label have one selector."""
+    selectors = {each.selectors[0].label: each.selectors[0] for each in choices}
+    shares = [_sums(c for c in choices if c.selectors[0].label == label) for label in selectors]
+    return LoopChoice(tuple(selectors.values()), *_sums(choices), tuple(shares))
+
+
+def _sums(choices: Iterable[LoopChoice]) -> tuple[int, float, int]:
+    sizes, seconds, values = zip(*((c.bytes, c.seconds, c.values) for c in choices), strict=True)
+    return sum(sizes), sum(seconds), sum(values)
 
 
 def _is_read_elsewhere(value: ir.Value, ops: Sequence[ir.OpView]) -> bool:

@@ -151,6 +151,7 @@ class _Version:
             return None
         sizes = self.program.memory()
         promised = sizes["output"] + sizes["temp"] - sizes["alias"]
+        promised += trial.compiled.scratch_bytes if trial.compiled else 0
         devices = len(self.program.compiled.runtime_executable().local_devices())
         return trial.needed - promised + growth // devices
 

@@ -21,8 +21,9 @@ class Measure:
     Attributes:
         selector: the values.
         values: their number.
-        bytes: that they took at the peak, by the model.
-        seconds: that computing them again or moving them takes, by the model.
+        bytes: that this frees at the peak, by the model; with those of the other lines and of the
+            split batch, they add up to all that the model expects.
+        seconds: that computing them again or moving them adds, by the model, in the same way.
         section: the pass, "rematerialize" or "offload".
     """
 

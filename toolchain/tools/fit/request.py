@@ -77,6 +77,8 @@ class CompiledVersion:
         order: a note on the order of the devices; empty if it is that of `jax.make_mesh`.
         assumed: whether a loop of unknown trip count is taken to run once in these times.
         host_seconds: how long it waits for copies to and from its host.
+        scratch_bytes: of `needed`, those that XLA:CPU's library for convolutions takes, which no
+            buffer has.
     """
 
     needed: int
@@ -87,6 +89,7 @@ class CompiledVersion:
     order: str = ""
     assumed: bool = False
     host_seconds: float = 0.0
+    scratch_bytes: int = 0
 
     @property
     def seconds(self) -> float | None:
@@ -113,12 +116,13 @@ def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -
         return CompiledVersion(found.fit.needed, largest=tuple(map(str, found.fit.largest)))
     step = found.step
     return CompiledVersion(
-        found.fit.needed,
+        found.fit.needed + found.scratch_bytes,
         step.computation_seconds + found.mapping_seconds,
         step.exposed_seconds,
         tuple(map(str, found.memory.buffers[:_SHOWN])),
         found.build.seconds,
         found.build.order,
-        found.totals.assumed,
+        any(kernel.assumed for kernel in found.kernels),
         step.host_seconds,
+        found.scratch_bytes,
     )

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from ...backend.targets import Target
 from ...display.console import text_console
 from ...errors import UsageError
-from ...units import counted, show_bytes, show_seconds, text_width
+from ...units import show_bytes, show_seconds, text_width
+from .changes import print_plan
 from .donation import Donation
 from .frontier import FitChoice
-from .plan import BatchSplit, FitPlan, Measure
+from .plan import FitPlan
 from .request import CompiledVersion
 
 _WIDTH = 80
+
+_NEAR = 1.1
+"""A measured peak that is more times the promised one is explained."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def as_text(result: FitResult) -> str:
     with console.capture() as captured:
         console.print(_verdict(result), markup=False)
         table = Table(box=None, pad_edge=False)
-        table.add_column("version", no_wrap=True)
+        table.add_column("version", overflow="fold")
         table.add_column("needs", justify="right", no_wrap=True)
         table.add_column("time", justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)
@@ -193,23 +195,15 @@ def as_text(result: FitResult) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def print_plan(console: Console, plan: FitPlan) -> None:
-    """Show the parts of the batch, the kernels, and tables of values computed again or moved."""
-    if plan.split:
-        console.print(_about(plan.split), markup=False)
-    if plan.kernels:
-        console.print(_replaced(plan), markup=False)
-    for section, title in _TITLES.items():
-        if measures := plan.of(section):
-            console.print(_measures(measures, title))
-
-
 def _verdict(result: FitResult) -> str:
     where = f"{result.name} on {result.target.name}"
     budget = show_bytes(result.budget)
     if result.chosen is None:
         needed = show_bytes(result.smallest.needed)
-        return f"{where}: does not fit into {budget}; the smallest version needs {needed}"
+        smallest = "the smallest version"
+        if result.stopped:
+            smallest += " that was compiled before the search ended early"
+        return f"{where}: does not fit into {budget}; {smallest} needs {needed}"
     needed = show_bytes(result.chosen.needed)
     how = "with this plan" if result.plan else "without a plan"
     return f"{where}: fits {how}: {needed} of {budget}"
@@ -229,8 +223,9 @@ def _measured(result: FitResult) -> Table:
     """The promised and the measured numbers, and measured / promised."""
     title = "\nmeasured on this machine"
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for name in ("version", "needs", "measured", "ratio", "time", "measured", "ratio"):
-        table.add_column(name, justify="left" if name == "version" else "right", no_wrap=True)
+    table.add_column("version", overflow="fold")
+    for name in ("needs", "measured", "ratio", "time", "measured", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
     for trial in (result.base, *result.trials):
         if found := trial.measured:
             cells = [trial.name, show_bytes(trial.needed)]
@@ -247,45 +242,17 @@ def _measured(result: FitResult) -> Table:
     return table
 
 
-_TITLES = {"rematerialize": "computed again", "offload": "kept in the memory of the host"}
-
-
-def _measures(measures: Sequence[Measure], title: str) -> Table:
-    table = Table(box=None, pad_edge=False, expand=True, title=f"\n{title}", title_justify="left")
-    table.add_column("line", no_wrap=True, overflow="ellipsis", ratio=1)
-    table.add_column("op", no_wrap=True)
-    for name in ("values", "frees", "adds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for each in measures:
-        label = each.label
-        where = " ".join(filter(None, (label.place, label.text))) or label.scope
-        amounts = (show_bytes(each.bytes), _added(each.seconds))
-        table.add_row(Text(where), Text(label.op), str(each.values), *amounts)
-    return table
-
-
-def _about(split: BatchSplit) -> str:
-    amounts = f"frees {show_bytes(split.bytes)}, adds {_added(split.seconds)}"
-    return f"\nthe batch in {split.parts} parts, one after the other: {amounts}"
-
-
-def _replaced(plan: FitPlan) -> str:
-    names = ", ".join(f"{name} ({counted(n, 'time')})" for name, n in plan.kernels.items())
-    return f"\nreplaced by kernels: {names}"
-
-
-def _added(seconds: float) -> str:
-    """A time with its sign: less traffic with memory may save more than the copies take."""
-    return f"-{show_seconds(-seconds)}" if seconds < 0 else show_seconds(seconds)
-
-
 def _notes(result: FitResult) -> Iterator[str]:
+    for trial in (result.base, *result.trials):
+        if trial.measured and (trial.measured.needed or 0) > _NEAR * trial.needed:
+            uncounted = show_bytes((trial.measured.needed or 0) - trial.needed)
+            yield f"{trial.name}: {uncounted} are in no buffer that XLA counts: libraries and threads"
     if result.plan:
         yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following
     if following and chosen and chosen.choice:
         less, more = chosen.choice.peak - following.peak, following.seconds - chosen.choice.seconds
-        yield f"next: about {show_bytes(less)} less for {_added(more)} more"
+        yield f"next: about {show_bytes(less)} less for {show_seconds(more)} more, by the model"
     if result.unsplit:
         yield f"the batch was not split: {result.unsplit}"
     if result.chosen is None:

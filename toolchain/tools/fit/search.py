@@ -12,13 +12,13 @@ from time import perf_counter
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...errors import JxcError
-from ...units import counted
-from .candidates import Candidates
+from .candidates import Candidates, fastest
 from .check import check_plan, in_parts_pass
 from .choices import KERNELS, Choices
 from .donation import donation_of
 from .frontier import FitChoice
 from .measures import bare_measures, measures_of
+from .names import name_of, with_own_names
 from .plan import BatchSplit, FitPlan
 from .request import FitRequest, compile_version, request_of
 from .result import FitResult, Trial, trial_of
@@ -149,16 +149,7 @@ class _Finder:
 
     def _name(self, choice: FitChoice) -> str:
         assert self.found is not None
-        members = self.found.frontier(choice).members(choice.selectors)
-        values = counted(len(members) + choice.loops.values, "value")
-        found = {
-            "kernels": choice.kernels,
-            f"{choice.parts} parts": choice.parts > 1,
-            f"{values} again": choice.selectors,
-            "in segments": any(each.segments for each in choice.selectors),
-            f"{choice.host.values} on the host": choice.host.selectors,
-        }
-        return ", ".join(name for name, applies in found.items() if applies)
+        return name_of(choice, self.found.frontier(choice))
 
     def _rewritten(self, choice: FitChoice) -> Lowered:
         with _saved(self._plan(choice)) as path:
@@ -177,6 +168,9 @@ class _Finder:
         if trial is not None and self.base is not None:
             made_for["needed_bytes"] = trial.needed
             made_for["needed_without_plan_bytes"] = self.base.needed
+            if trial.seconds is not None and self.base.seconds is not None:
+                made_for["seconds"] = trial.seconds
+                made_for["seconds_without_plan"] = self.base.seconds
         in_parts = in_parts_pass(choice.parts, self.batch)
         again = "rematerialize" if choice.selectors else ""
         moved = "offload" if choice.host.selectors else ""
@@ -206,21 +200,20 @@ class _Finder:
             chosen = self.base if self.base.needed <= self.budget else None
             return FitResult(*given, (), chosen=chosen, stopped=stopped)
         candidates = self.candidates
+        trials = with_own_names(candidates.distinct_trials)
         failed = ((candidates.all[number], why) for number, why in candidates.failed.items())
         whole = FitResult(
             *given,
-            tuple({id(trial): trial for trial in candidates.trials.values()}.values()),
+            tuple(trials),
             stopped=stopped,
             unsplit=self.found.unsplit,
             failed=tuple(f"{self._name(choice)}: {why}" for choice, why in failed),
         )
-        chosen = candidates.best
+        chosen = fastest(trials, self.budget)
         if chosen is None or chosen.choice is None:
             return whole
         checked = self._check(chosen.choice)
-        like = (c for c in candidates.all if c.kernels == chosen.choice.kernels)
-        smaller = (c for c in like if c.peak < chosen.choice.peak)
-        following = max(smaller, key=lambda c: c.peak, default=None)
+        following = candidates.following(chosen.choice)
         plan = self._plan(chosen.choice, chosen)
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
 

@@ -17,9 +17,9 @@ from ....errors import UsageError
 from ....ir.shardings import format_mesh
 from ....pipeline.plans import PLAN_SUFFIX
 from ....units import show_bytes, show_seconds, text_width
+from ..changes import print_plan
 from ..plan import FitPlan
 from ..request import CompiledVersion
-from ..result import print_plan
 from .code import code_of
 from .explore import Sharded
 from .shardings import summary
@@ -217,7 +217,10 @@ def _verdict(found: MeshFit) -> str:
     budget = show_bytes(found.budget)
     if found.chosen is None:
         needed = show_bytes(found.smallest.needed)
-        return f"{where}: no sharding fits into {budget}; the smallest needs {needed}"
+        smallest = "the smallest"
+        if found.stopped:
+            smallest += " that was compiled before the search ended early"
+        return f"{where}: no sharding fits into {budget}; {smallest} needs {needed}"
     time = show_seconds(found.chosen.seconds)
     needed = show_bytes(found.chosen.needed)
     again = f" with {found.chosen.again}" if found.chosen.again else ""

@@ -1,0 +1,59 @@
+"""Memory that XLA:CPU's library for convolutions takes beside the buffers."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jxc
+from jxc.backend.targets import find_target
+from jxc.compiled import scratch
+from jxc.compiled.program import compile_module
+from jxc.compiled.scratch import scratch_bytes
+from jxc.hlo.parse import parse_hlo
+
+HLO = """HloModule convolutions
+
+%body (a: f32[8,16,16,32], b: f32[3,3,32,64]) -> f32[8,16,16,64] {
+  %a = f32[8,16,16,32]{3,2,1,0} parameter(0)
+  %b = f32[3,3,32,64]{3,2,1,0} parameter(1)
+  ROOT %c = f32[8,16,16,64]{3,2,1,0} convolution(%a, %b), window={size=3x3 pad=1_1x1_1}, \
+dim_labels=b01f_01io->b01f
+}
+
+ENTRY %main (x: f32[8,16,16,32], k: f32[3,3,32,64]) -> f32[8,16,16,64] {
+  %x = f32[8,16,16,32]{3,2,1,0} parameter(0)
+  %k = f32[3,3,32,64]{3,2,1,0} parameter(1)
+  ROOT %f = f32[8,16,16,64]{3,2,1,0} fusion(%x, %k), kind=kCustom, calls=%body, \
+backend_config={"fusion_config":{"kind":"KIND"}}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "expected"),
+    [
+        ("__ynn_fusion", 0, 4 * (8 * 16 * 16 * 32 + 9 * 32 * 64)),
+        ("__ynn_fusion", 1, 4 * 9 * 32 * 64),
+        ("__other_fusion", 0, 0),
+    ],
+)
+def test_convolution_of_the_library_takes_copies_of_its_operands(
+    kind, first, expected, monkeypatch
+):
+    monkeypatch.setattr(scratch, "_FIRST", first)
+    module = parse_hlo(HLO.replace("KIND", kind))
+    assert scratch_bytes(module.entry.instructions) == expected
+
+
+def test_scratch_of_a_compiled_program():
+    def convolved(x, kernel):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=numbers)
+
+    shapes = (8, 64, 64, 32), (3, 3, 32, 32)
+    given = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    found = compile_module(jxc.lower(convolved, *given).module, find_target("cpu"), {}, {})
+    copied = 4 * sum(math.prod(shape) for shape in shapes[scratch._FIRST :])
+    assert found.scratch_bytes == (copied if "__ynn_fusion" in found.build.hlo else 0)

@@ -1,0 +1,52 @@
+"""The checks of a plan: programs run here if a price or a run with a time limit allows it."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jxc
+from jxc.tools.fit import check
+from jxc.tools.fit.timed import is_run_within
+
+
+def automaton(kernels, weights, state):
+    """A cellular automaton: a convolution by channel, which XLA's CPU runs as a plain loop."""
+
+    def step(state, _):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        seen = jax.lax.conv_general_dilated(
+            state, kernels, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=4
+        )
+        return state + jnp.tanh(seen @ weights), None
+
+    return (jax.lax.scan(step, state, None, length=8)[0] ** 2).mean()
+
+
+@pytest.fixture
+def gradient():
+    shapes = [(3, 3, 1, 12), (12, 4), (2, 8, 8, 4)]
+    given = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    return jxc.lower(jax.grad(automaton, (0, 1)), *given).module
+
+
+@pytest.mark.parametrize("price", [0.1, 100.0])
+def test_program_of_a_high_price_is_run_with_a_time_limit(gradient, monkeypatch, price):
+    monkeypatch.setattr(check, "_seconds_here", lambda _: price)
+    found = check.check_plan(gradient, "rematerialize{values=tanh}", 1, "", "cpu")
+    assert found.startswith("equal results")
+
+
+def test_program_that_takes_too_long_is_not_compared(gradient, monkeypatch):
+    monkeypatch.setattr(check, "_seconds_here", lambda _: 100.0)
+    monkeypatch.setattr(check, "is_run_within", lambda module, limit_s: False)
+    found = check.check_plan(gradient, "rematerialize{values=tanh}", 1, "", "cpu")
+    assert found == "no, since a run takes about 100 s on this CPU"
+
+
+def test_run_within_ends_a_long_run(gradient):
+    def endless(x):
+        return jax.lax.while_loop(lambda x: x < 1, lambda x: x * 0, x)
+
+    assert is_run_within(gradient, 10.0)
+    module = jxc.lower(endless, jax.ShapeDtypeStruct((), jnp.float32)).module
+    assert not is_run_within(module, 0.2)
