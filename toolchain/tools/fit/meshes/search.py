@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isclose, prod
 from pathlib import Path
@@ -194,7 +194,9 @@ class _MeshSearch:
             if self.trials and perf_counter() + self.last_seconds > until:
                 return  # it would take as long as the one before
             started = perf_counter()
-            self._compile(found)
+            self._compile(
+                simplest(found, filter(self._may_fit, map(_simplified, self.explorer.found)))
+            )
             self.last_seconds = perf_counter() - started
 
     def _next(self, has_plans: bool) -> Sharded | None:
@@ -216,6 +218,9 @@ class _MeshSearch:
             return None
         # Every second one is small: its parameters are split, and computation hides the gathers.
         return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
+
+    def _may_fit(self, sharded: Sharded) -> bool:
+        return self.explorer.needed(sharded) <= self.request.budget
 
     def _best_seconds(self) -> float:
         """The time of the best that fits; infinite if none does."""
@@ -276,7 +281,7 @@ class _MeshSearch:
         That is the best start, and the best one that splits the inputs alone.
         """
         starts = sorted(self.explorer.starts, key=self.explorer.score)
-        fitting = [each for each in starts if self.explorer.needed(each) <= self.request.budget]
+        fitting = list(filter(self._may_fit, starts))
         of_inputs = [s for s in fitting if s.state and not any(u.is_updated for u in s.state)]
         yield from (*starts[:1], *of_inputs[:1])
 
@@ -318,6 +323,19 @@ def _alike(one: Sharded, other: Sharded) -> bool:
     pairs = ((a.seconds, b.seconds), (a.network_seconds, b.network_seconds))
     is_close = all(isclose(*pair, rel_tol=_SAME) for pair in pairs)
     return is_close and a.needed > _SMALLER * b.needed
+
+
+def simplest(found: Sharded, others: Iterable[Sharded]) -> Sharded:
+    """The candidate that splits least, of one and of others that are as good by the model.
+
+    The model leaves out what small arrays cost whose shardings differ from those around them.
+    """
+    return min([found, *(o for o in others if _alike(found, o))], key=_count_of_splits)
+
+
+def _count_of_splits(sharded: Sharded) -> int:
+    """The number of axes that split a dimension, of all groups."""
+    return sum(len(axes) for spec in sharded.specs.values() for axes in spec)
 
 
 def _simplified(found: Sharded) -> Sharded:
