@@ -194,9 +194,7 @@ class _MeshSearch:
             if self.trials and perf_counter() + self.last_seconds > until:
                 return  # it would take as long as the one before
             started = perf_counter()
-            self._compile(
-                simplest(found, filter(self._may_fit, map(_simplified, self.explorer.found)))
-            )
+            self._compile(simplest(found, map(_simplified, self.explorer.found)))
             self.last_seconds = perf_counter() - started
 
     def _next(self, has_plans: bool) -> Sharded | None:
@@ -218,9 +216,6 @@ class _MeshSearch:
             return None
         # Every second one is small: its parameters are split, and computation hides the gathers.
         return promising[0] if len(self.tried) % 2 else min(promising, key=self.explorer.needed)
-
-    def _may_fit(self, sharded: Sharded) -> bool:
-        return self.explorer.needed(sharded) <= self.request.budget
 
     def _best_seconds(self) -> float:
         """The time of the best that fits; infinite if none does."""
@@ -281,7 +276,7 @@ class _MeshSearch:
         That is the best start, and the best one that splits the inputs alone.
         """
         starts = sorted(self.explorer.starts, key=self.explorer.score)
-        fitting = list(filter(self._may_fit, starts))
+        fitting = [each for each in starts if self.explorer.needed(each) <= self.request.budget]
         of_inputs = [s for s in fitting if s.state and not any(u.is_updated for u in s.state)]
         yield from (*starts[:1], *of_inputs[:1])
 
@@ -330,7 +325,9 @@ def simplest(found: Sharded, others: Iterable[Sharded]) -> Sharded:
 
     The model leaves out what small arrays cost whose shardings differ from those around them.
     """
-    return min([found, *(o for o in others if _alike(found, o))], key=_count_of_splits)
+    most = (1 + _SAME) * found.prediction.needed
+    good = [each for each in others if each.prediction.needed <= most and _alike(found, each)]
+    return min([found, *good], key=_count_of_splits)
 
 
 def _count_of_splits(sharded: Sharded) -> int:
