@@ -170,7 +170,7 @@ def run(case: str, target: str, devices: int, raw: Path, parts: str) -> None:
             split = fitted.chosen.as_json()
             found = fitted.chosen.seconds, fitted.chosen.needed
             more = {"split": f"{split['mesh']} {split['name']}", "rules": fitted.chosen.rules}
-            more["compilations"] = len(fitted.trials)
+            more |= {"compilations": len(fitted.trials), "commit": circumstances()["commit"]}
             write(name, text, step=found[0], needed=found[1], took=perf_counter() - start, **more)
             continue
         try:
@@ -191,7 +191,8 @@ def results(records: list[dict[str, Any]]) -> str:
     about = circumstances()
     packages = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     head = ["program", "target", "devices", "by hand", "best by hand", "fit", "ratio", "seconds"]
-    rows = [head, ["---", "---", *["---:"] * 2, "---", "---:", "---:", "---:"]]
+    head += ["compilations", "commit"]
+    rows = [head, ["---", "---", *["---:"] * 2, "---", *["---:"] * 4, "---"]]
     for key in dict.fromkeys((r["case"], r["target"], r["devices"]) for r in records):
         own = [r for r in records if (r["case"], r["target"], r["devices"]) == key]
         ran = [r for r in own if r["name"] != "fit" and r["step"]]
@@ -201,7 +202,8 @@ def results(records: list[dict[str, Any]]) -> str:
         best = min(ran, key=lambda r: r["step"])
         name = f"{best['name']} ({best['mesh']}) {best['step'] * 1e6:.0f} us"
         found = f"{fitted['step'] * 1e6:.0f} us", f"{fitted['step'] / best['step']:.3f}"
-        rows.append([*map(str, key), str(len(ran)), name, *found, f"{fitted['took']:.0f}"])
+        took = f"{fitted['took']:.0f}", str(fitted["compilations"]), fitted["commit"]
+        rows.append([*map(str, key), str(len(ran)), name, *found, *took])
     text = "# Shardings found by `jxc fit`\n\nWritten by benchmarks/fit/meshes.py. Do not edit.\n\n"
     text += (
         f"- {about['date']}, commit {about['commit']}, Python {about['python']}\n- {packages}\n\n"
@@ -211,7 +213,8 @@ def results(records: list[dict[str, Any]]) -> str:
         "meshes of one and two axes, and `jxc fit` searches without it. Times are those of\n"
         "`jxc report`: the compiler's estimate, or the roofline on GPUs, and the model of the\n"
         "network. *Ratio* is the time of the sharding found over the best by hand; *seconds* is\n"
-        "how long the search took on two cores that other processes shared.\n\n"
+        "how long the search took on two cores that other processes shared, *commit* the version\n"
+        "of jxc that searched.\n\n"
     )
     return text + markdown(rows) + "\n"
 

@@ -15,9 +15,11 @@ import jxc
 from jxc.backend.targets import find_target
 from jxc.errors import JxcError, UsageError
 from jxc.ir.shardings import argument_specs
+from jxc.tools.fit.meshes.explore import Place, Sharded
+from jxc.tools.fit.meshes.partition import Prediction
 from jxc.tools.fit.meshes.products import _split
 from jxc.tools.fit.meshes.result import MeshFit
-from jxc.tools.fit.meshes.search import meshes_for
+from jxc.tools.fit.meshes.search import meshes_for, simplest
 from jxc.tools.fit.meshes.shardings import groups_of, summary, units_of
 
 MODEL = """
@@ -119,6 +121,20 @@ def test_product_keeps_what_the_result_shares_with_an_operand():
     assert _split(batch, contracted, batch) == batch
     assert _split(contracted, contracted, batch) == contracted
     assert _split(contracted, None, None) == contracted
+
+
+def test_of_candidates_that_are_alike_the_one_that_splits_least_is_compiled(model):
+    units = units_of(groups_of(lowered(model).module))
+    specs = {unit.groups[0]: (("x",),) for unit in units}
+
+    def candidate(specs, seconds, needed=100):
+        return Sharded(Place({"x": 4}), specs, {}, Prediction(seconds, 0.0, needed, ()))
+
+    few = dict(list(specs.items())[-1:])
+    best = candidate(specs, 1.0)
+    alike, slower, larger = candidate(few, 1.01), candidate(few, 1.1), candidate(few, 1.01, 120)
+    assert simplest(best, [best, slower, larger]) is best
+    assert simplest(best, [best, slower, larger, alike]) is alike
 
 
 def test_shardings_are_found_and_their_rules_apply_to_other_sizes(model, tmp_path):

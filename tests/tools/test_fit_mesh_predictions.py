@@ -11,6 +11,7 @@ from jxc.tools.fit.meshes.partition import ShardingCandidate, predict
 
 SCATTERED = "mesh d=8\nx -> d\ny -> d\nresult -> d\n"
 SUMMED = "mesh d=8\nx -> d\ny -> d\nresult ->\n"
+OVER_BOTH = "mesh d=4 m=2\nx -> d+m\ny -> d+m\nresult -> d,m\n"
 OVER_A_PART = "mesh d=4 m=2\nx -> d+m\ny -> d+m\nresult -> d\n"
 
 
@@ -24,9 +25,15 @@ def messages(monkeypatch):
     return found
 
 
-def predicted(rules, tmp_path, target):
-    """The prediction for the product of a gradient: sums over the rows, which are the batch."""
-    lowered = jxc.lower(lambda x, y: x.T @ y, jnp.ones((64, 32)), jnp.ones((64, 16)))
+def gradient(x, y):
+    """The gradient of a parameter: sums over the rows, which are the batch."""
+    return x.T @ y
+
+
+def predicted(rules, tmp_path, target, function=gradient, *shapes):
+    """The prediction for a function of arrays of f32."""
+    arrays = [jnp.ones(shape) for shape in shapes or [(64, 32), (64, 16)]]
+    lowered = jxc.lower(function, *arrays)
     (tmp_path / "step.rules").write_text(rules)
     mesh = rules.splitlines()[0].removeprefix("mesh ").replace(" ", ",")
     candidate = ShardingCandidate(str(tmp_path / "step.rules"), mesh, None)
@@ -38,6 +45,19 @@ def test_sum_that_is_scattered_over_an_axis_is_added_up_over_the_others(messages
     predicted(OVER_A_PART, tmp_path, "tpu:v5e:2x4")
     whole = 32 * 16 * 4
     assert messages == [("reduce-scatter", ("d",), whole), ("all-reduce", ("m",), whole // 4)]
+
+
+def test_sum_that_is_scattered_along_two_dimensions_is_one_message(messages, tmp_path):
+    predicted(OVER_BOTH, tmp_path, "tpu:v5e:2x4")
+    assert messages == [("all-reduce", ("d", "m"), 32 * 16 * 4)]
+
+
+@pytest.mark.parametrize("target", ["tpu:v5e:2x4", "gpu:h100"])
+def test_array_that_is_gathered_along_two_dimensions_is_copied(target, tmp_path):
+    rows, both = (f"mesh d=4 m=2\nx -> {spec}\nresult ->\n" for spec in ("d+m", "d,m"))
+    made = [predicted(rules, tmp_path, target, jnp.sin, (4096, 4096)) for rules in (rows, both)]
+    assert made[1].network_seconds == pytest.approx(made[0].network_seconds)
+    assert made[1].seconds > 1.5 * made[0].seconds
 
 
 def test_sum_that_every_device_has_is_one_message(messages, tmp_path):

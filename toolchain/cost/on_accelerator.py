@@ -15,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from . import cpu, roofline
 from .flops import bytes_of, known_flops, matrices_of
 from .formulas import ARITHMETIC, FUNCTIONS, TRANSCENDENTAL, names
-from .node import FusedKernel, Node, elements_of_value
+from .node import ELEMENTWISE, FusedKernel, Node, elements_of_value
 from .price import Model, width_of
 
 
@@ -85,6 +85,8 @@ class OnAccelerator(Model):
 
 _OF_TILES = 0.6  # the time of a byte of padding in tiles, relative to other bytes
 _SLICE_NS = 300.0  # a slice that starts within a tile
+_PRODUCTS = names("dot_general convolution")
+_ROUNDED = ELEMENTWISE | names("transpose")
 _INDEXED_NS = 3000.0  # a gather or scatter of v5e, without its traffic
 _INDICES_MOVED = 4  # XLA:GPU writes and reads the indices twice: one by one, and joined
 _SELECTION_KERNELS = 3  # besides the scatter: the search, the indices and the zeros
@@ -122,6 +124,22 @@ class OnTpu(OnAccelerator):
             if max(groups) > 1:
                 return nan
         return super()._multiply_adds(node)
+
+    def nanoseconds(self, kernel: FusedKernel, moved: float) -> float:
+        """The time of one kernel; NaN if it is not known."""
+        return super().nanoseconds(kernel, moved + self._rounded(kernel))
+
+    def _rounded(self, kernel: FusedKernel) -> float:
+        """The bytes of the values in f32 that a kernel rounds to 16 bits.
+
+        The compilers of TPUs whose vector unit computes in f32 only count one more pass over them.
+        """
+        root = kernel.root
+        is_rounded = root.name in _ROUNDED and cpu.kind_of(root.key) in ("bf16", "f16")
+        if "elementwise-bf16" in self.device.peak_flops or not is_rounded:
+            return 0.0
+        has_product = any(node.name in _PRODUCTS for node in kernel.nodes)
+        return 0.0 if has_product else 4.0 * root.elements
 
     def _moved_besides(self, node: Node) -> float:
         """Each matrix of a product occupies tiles of 8 by 128 elements."""

@@ -171,7 +171,7 @@ class Explorer:
                     starts += self._predict([state], place)
 
     def _starts(self, place: Place) -> Iterator[State]:
-        """Nothing split; inputs split; parameters split besides, by one axis or by all."""
+        """Nothing split; inputs split; parameters split besides, by the same axes or the others."""
         batch = [unit for unit in self.units if not unit.is_updated]
         batch = [] if len(batch) == len(self.units) else batch
         axes = tuple(place.mesh)
@@ -180,8 +180,9 @@ class Explorer:
             split = {u: (used,) for u in batch if u.accepts((used,), place.mesh)}
             if split:
                 yield split
-            rest = {u: u.split_largest(used, place.mesh) for u in self.units}
-            yield {**rest, **split}
+            for others in filter(None, (used, axes[len(used) :])):
+                rest = {u: u.split_largest(others, place.mesh) for u in self.units}
+                yield {**rest, **split}
 
     def _descend(self, start: Sharded) -> Sharded:
         """Change one unit at a time, as long as that helps."""

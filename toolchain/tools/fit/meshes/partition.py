@@ -43,6 +43,7 @@ from ....ir.shardings import SHARDY, Spec, meshes_of, parse_mesh, without_traili
 from ....passes.annotate_sharding import annotate_sharding
 from ....rewrite import File, PassContext
 from ....rewrite.device_work import gathered_values, runs_of
+from .gathers import added_by_gathers, split_count
 from .products import reshard_products
 from .windows import added_by_windows
 
@@ -187,8 +188,8 @@ def predict(module: ir.Module, context: PassContext, candidate: ShardingCandidat
         donated = donated_arguments(main)
         held = sum(_size(value) for at, value in enumerate(arguments) if at not in donated)
         sent = _network_seconds(main, parse_mesh(candidate.mesh), candidate.fabric, context)
-        seconds = timeline.seconds + added_by_windows(main, context)
-        return Prediction(seconds, sent, held + timeline.peak, specs)
+        added = added_by_windows(main, context) + added_by_gathers(main, context)
+        return Prediction(timeline.seconds + added, sent, held + timeline.peak, specs)
 
 
 def run_native(module: ir.Module, passes: str) -> None:
@@ -264,14 +265,19 @@ def _messages(op: ir.OpView, mesh: Mapping[str, int]) -> Iterator[tuple[str, tup
     """The kind, the axes and the payload of what devices send for an op.
 
     XLA scatters a sum along the axes that split it afterwards, and adds up the parts along the
-    others, where Shardy has an all-reduce along all of them and then a slice.
+    others, where Shardy has an all-reduce along all of them and then a slice. It scatters along
+    one dimension only: every device gets the whole of a sum that several are split of.
     """
     kind = _KINDS.get(op.operation.name)
     if kind is None:
         return
+    if kind == "reduce-scatter" and split_count(op) > 1:
+        yield "all-reduce", _axes(op, mesh), _payload(op, kind)
+        return
     axes, payload = _axes(op, mesh), _payload(op, kind)
     readers = [use.owner for use in op.results[0].uses]
-    if kind == "all-reduce" and [each.operation.name for each in readers] == ["sdy.all_slice"]:
+    is_sliced = [each.operation.name for each in readers] == ["sdy.all_slice"]
+    if kind == "all-reduce" and is_sliced and split_count(readers[0]) == 1:
         scattered = _axes(readers[0], mesh)
         if set(scattered) <= set(axes):
             yield "reduce-scatter", scattered, payload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isclose, prod
 from pathlib import Path
@@ -194,7 +194,7 @@ class _MeshSearch:
             if self.trials and perf_counter() + self.last_seconds > until:
                 return  # it would take as long as the one before
             started = perf_counter()
-            self._compile(found)
+            self._compile(simplest(found, map(_simplified, self.explorer.found)))
             self.last_seconds = perf_counter() - started
 
     def _next(self, has_plans: bool) -> Sharded | None:
@@ -318,6 +318,21 @@ def _alike(one: Sharded, other: Sharded) -> bool:
     pairs = ((a.seconds, b.seconds), (a.network_seconds, b.network_seconds))
     is_close = all(isclose(*pair, rel_tol=_SAME) for pair in pairs)
     return is_close and a.needed > _SMALLER * b.needed
+
+
+def simplest(found: Sharded, others: Iterable[Sharded]) -> Sharded:
+    """The candidate that splits least, of one and of others that are as good by the model.
+
+    The model leaves out what small arrays cost whose shardings differ from those around them.
+    """
+    most = (1 + _SAME) * found.prediction.needed
+    good = [each for each in others if each.prediction.needed <= most and _alike(found, each)]
+    return min([found, *good], key=_count_of_splits)
+
+
+def _count_of_splits(sharded: Sharded) -> int:
+    """The number of axes that split a dimension, of all groups."""
+    return sum(len(axes) for spec in sharded.specs.values() for axes in spec)
 
 
 def _simplified(found: Sharded) -> Sharded:
