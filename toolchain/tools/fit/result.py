@@ -246,7 +246,7 @@ def _notes(result: FitResult) -> Iterator[str]:
     for trial in (result.base, *result.trials):
         if trial.measured and (trial.measured.needed or 0) > _NEAR * trial.needed:
             uncounted = show_bytes((trial.measured.needed or 0) - trial.needed)
-            yield f"{trial.name}: {uncounted} are in no buffer that XLA counts: libraries and threads"
+            yield f"{trial.name}: {uncounted} are in no buffer that XLA counts, but in libraries"
     if result.plan:
         yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following
