@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
+import jxc
 from jxc.backend import from_module
 from jxc.backend.from_module import lowered_from_module
 from jxc.check import Interpreter, compare_modules
@@ -262,3 +265,28 @@ def test_large_arguments_are_printed_in_one_line() -> None:
     assert "float32[9, 9, 9] [ 0.12573022 -0.13210486  0.64042264 ...".replace("  ", " ") in text
     assert "np.float32" not in text
     assert max(map(len, text.splitlines())) < 200
+
+
+def squares(x, w):
+    """XLA does not round the product to bf16, as it reads it in the same fusion."""
+    h = x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16)
+    return (h * h).astype(jnp.float32)
+
+
+def squares_by_row(x, w):
+    """The rows are stored, and rounded."""
+
+    def one(i, found):
+        h = x.astype(jnp.bfloat16)[i] @ w.astype(jnp.bfloat16)
+        return found.at[i].set(h * h)
+
+    rows = jax.lax.fori_loop(0, 8, one, jnp.zeros((8, 8), jnp.bfloat16))
+    return rows.astype(jnp.float32)
+
+
+def test_rounding_that_xla_leaves_out_is_no_difference():
+    given = jax.ShapeDtypeStruct((8, 64), jnp.float32), jax.ShapeDtypeStruct((64, 8), jnp.float32)
+    one, other = (jxc.lower(each, *given).module for each in (squares, squares_by_row))
+    for before, after in ((one, other), (other, one)):
+        report = compare_modules(before, after, kinds=["small"], contract=reassociates)
+        assert report.ran and report.difference is None, str(report)
