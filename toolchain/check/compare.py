@@ -28,7 +28,7 @@ from .reference import (
     interpreter_seconds,
     too_slow,
 )
-from .run import Interpreter, XlaProgram, keeping_nans, shared_interpreter
+from .run import Interpreter, XlaProgram, as_specified, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Takes an output as expected and as found; returns a mask of the elements that differ too much."""
@@ -199,7 +199,7 @@ class Comparer:
     @cached_property
     def through_xla(self) -> list[XlaProgram]:
         """Both, compiled once for all arguments."""
-        return [keeping_nans(module) for module in (self.before, self.after)]
+        return [as_specified(module) for module in (self.before, self.after)]
 
     @cached_property
     def evaluation(self) -> Float64Evaluation:

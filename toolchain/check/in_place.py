@@ -26,7 +26,7 @@ from .inputs import GIVEN, IN_PLACE, CannotRun, make_inputs, specs_of
 from .interpret import narrowed
 from .modules import main_type
 from .reference import RationedInterpreter, interpreter_seconds
-from .run import Interpreter, keeping_nans, shared_interpreter
+from .run import Interpreter, as_specified, shared_interpreter
 
 MOST_REWRITES, OF_ONE_RULE = 16, 2
 """How many rewrites are run alone, and of one rule. One takes up to 0.2 s, where XLA compiles."""
@@ -145,7 +145,7 @@ class _Values:
         self.kinds = ("normal", *_EDGES.values(), "small", *[GIVEN] * (given is not None))
         draws = len(self.kinds) * (rewrites + 1)
         self.interpreter = RationedInterpreter(shared_interpreter(), budget_s, draws)
-        self._compiled = keeping_nans(module)
+        self._compiled = as_specified(module)
 
     def of(self, kind: str) -> list[np.ndarray] | None:
         """The results of the module; None if nothing runs it."""

@@ -25,7 +25,7 @@ from ..ir.retype import retype
 from .inputs import CannotRun, part_of, specs_of
 from .judge import Reference, moved_by_ulp, precision_of_type, widest
 from .modules import main_type
-from .run import Interpreter, XlaProgram, keeping_nans
+from .run import Interpreter, XlaProgram, as_specified
 
 PREFER_XLA_SECONDS = 0.25
 """Above this estimate XLA evaluates a reference if it can; it compiles in about 0.1 s."""
@@ -135,7 +135,7 @@ class Float64Evaluation:
         except CannotRun:
             if not or_xla:
                 raise
-            is_wide, own = False, keeping_nans(self._module)
+            is_wide, own = False, as_specified(self._module)
             with np.errstate(over="ignore"):  # the largest number, moved by an ulp
                 narrow = [a.astype(b.dtype) for a, b in zip(moved, inputs, strict=True)]
             exact, near = ([widest(a) for a in own(draw)] for draw in (inputs, narrow))
@@ -173,7 +173,7 @@ class Float64Evaluation:
 
     @cached_property
     def _compiled(self) -> XlaProgram:
-        return keeping_nans(self._wide)
+        return as_specified(self._wide)
 
     @cached_property
     def _seconds(self) -> float:
