@@ -60,7 +60,7 @@ def drop_unused(op: hlo.WhileOp) -> hlo.WhileOp:
     """
     erase_unused(op.body.blocks[0])
     needed = _needed(op)
-    made = op if len(needed) == len(op.results) else _keeping(op, sorted(needed))
+    made = op if len(needed) == len(op.results) else keeping(op, sorted(needed))
     body = made.body.blocks[0]
     for inner in reversed(ops_of(body)):
         if isinstance(inner, hlo.WhileOp) and not all(map(is_used, inner.results)):
@@ -83,7 +83,13 @@ def _is_tensor(value: ir.Value) -> bool:
     return isinstance(value.type, ir.RankedTensorType)
 
 
-def _keeping(op: hlo.WhileOp, kept: Sequence[int]) -> hlo.WhileOp:
+def keeping(op: hlo.WhileOp, kept: Sequence[int]) -> hlo.WhileOp:
+    """The loop that replaces `op`, with some of its carried values; nothing reads the others.
+
+    Args:
+        op: the loop.
+        kept: the numbers of the values, in order.
+    """
     with ir.InsertionPoint(op), op.location:
         made = hlo.WhileOp([op.results[i].type for i in kept], [op.operand[i] for i in kept])
     for name, attribute in op.attributes.items():

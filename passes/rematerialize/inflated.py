@@ -20,7 +20,7 @@ from jxc.cost.node import ELEMENTWISE, VIEWS, name_of
 from jxc.ir.module import terminator, walk
 from jxc.ir.values import element_type, is_used, shape_of, splat_attr
 
-from .carried import drop_unused
+from .carried import keeping
 from .copies import copy_ops
 
 _READERS = ELEMENTWISE | VIEWS | names("dynamic_slice reduce")
@@ -43,13 +43,14 @@ def compute_in_loops(module: ir.Operation) -> None:
     """
     ops = list(walk(module))
     number = {op: index for index, op in enumerate(ops)}
-    sources, loops = _sources(ops), set[hlo.WhileOp]()
+    sources, left = _sources(ops), dict[hlo.WhileOp, set[int]]()
     for op in reversed(ops):  # what others of these values are computed from is copied with them
         is_array = _is_cheap(op) and not isinstance(op, hlo.ConstantOp) and shape_of(op.results[0])
         if is_array and op.results[0] in sources:
-            loops |= _move(op, sources, number)
-    for loop in sorted(loops, key=number.__getitem__, reverse=True):  # inner loops first
-        drop_unused(loop)
+            for loop, index in _move(op, sources, number):
+                left.setdefault(loop, set()).add(index)
+    for loop in sorted(left, key=number.__getitem__, reverse=True):  # inner loops first
+        keeping(loop, [i for i in range(len(loop.results)) if i not in left[loop]])
     for op in reversed(list(walk(module))):
         if _is_cheap(op) and not is_used(op.results[0]):
             op.operation.erase()
@@ -73,18 +74,21 @@ def _is_cheap(op: ir.OpView) -> bool:
     return name in _MOVING or (name == "constant" and splat_attr(op.results[0]) is not None)
 
 
-def _move(op: ir.OpView, sources: _Sources, number: Mapping[ir.OpView, int]) -> set[hlo.WhileOp]:
+def _move(
+    op: ir.OpView, sources: _Sources, number: Mapping[ir.OpView, int]
+) -> set[tuple[hlo.WhileOp, int]]:
     """Copy what computes the result of an op to its readers in inner blocks.
 
     Returns:
-        The loops that still carry the value, which nothing in them reads.
+        The loops that still carry the value, which nothing in them reads, and its number there.
     """
-    value, loops, readers = op.results[0], set[hlo.WhileOp](), list[tuple[ir.OpView, int]]()
+    value, readers = op.results[0], list[tuple[ir.OpView, int]]()
+    loops = set[tuple[hlo.WhileOp, int]]()
     for use in value.uses:
         owner = use.owner
         loop = _carrying(owner, use.operand_number, value)
         if loop is not None:
-            loops.add(loop)
+            loops.add((loop, use.operand_number))
         elif name_of(owner) not in _READERS:
             return set()
         elif owner.operation.block != op.operation.block:
