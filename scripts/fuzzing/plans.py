@@ -19,8 +19,7 @@ import numpy as np
 import jxc
 from jxc.backend.targets import find_target
 from jxc.check.numbering import is_same_by_numbering
-from jxc.tools.fit.check import in_parts_pass
-from jxc.tools.fit.choices import Choices
+from jxc.tools.fit.choices import Choices, passes_of
 from jxc.tools.fit.frontier import FitChoice
 from jxc.tools.fit.measures import bare_measures
 from jxc.tools.fit.plan import FitPlan
@@ -86,10 +85,7 @@ def _compare(seed: int, file: Path, tally: Tally) -> None:
     drawn = np.random.default_rng(seed).permutation(len(found.all) - 1)[:_PLANS]
     expected = jax.tree.leaves(jax.jit(step)(*args)) if len(drawn) else []
     for choice in (found.without_useless(found.all[1 + index]) for index in drawn):
-        parts = in_parts_pass(choice.parts, "")
-        again = "rematerialize" if choice.selectors else ""
-        pipeline = ",".join(filter(None, [parts, again]))
-        FitPlan(pipeline, tuple(bare_measures(choice))).save(file)
+        FitPlan(passes_of(choice, ""), tuple(bare_measures(choice))).save(file)
         after = lowered.opt(str(file), target=target)
         tally.plans += 1
         tally.kinds.update(_kinds(choice))

@@ -27,7 +27,7 @@ def print_plan(console: Console, plan: FitPlan) -> None:
     console.print(table)
 
 
-def added(seconds: float) -> str:
+def _added(seconds: float) -> str:
     """A time with its sign: less traffic with memory may save more than the copies take."""
     return f"-{show_seconds(-seconds)}" if seconds < 0 else show_seconds(seconds)
 
@@ -63,7 +63,7 @@ def _row(measure: Measure) -> tuple[Any, ...]:
 
 def _amounts(size: int, seconds: float | None) -> tuple[str, str]:
     freed = f"-{show_bytes(-size)}" if size < 0 else show_bytes(size)
-    return freed, "" if seconds is None else added(seconds)
+    return freed, "" if seconds is None else _added(seconds)
 
 
 def _by_compiler(plan: FitPlan) -> tuple[int, float | None] | None:

@@ -168,6 +168,19 @@ class Choices:
         return self.lowered.opt(in_parts_pass(parts, self.batch), target=self.target.name)
 
 
+def passes_of(choice: FitChoice, batch: str) -> str:
+    """The passes of a choice, as text: "kernels", "microbatch{steps=4},rematerialize,offload".
+
+    Args:
+        choice: what is done; empty text if nothing is.
+        batch: the arguments that have the batch, as for `microbatch`; found if empty.
+    """
+    again = "rematerialize" if choice.selectors else ""
+    moved = "offload" if choice.host.selectors else ""
+    before = KERNELS if choice.kernels else ""
+    return ",".join(filter(None, [before, in_parts_pass(choice.parts, batch), again, moved]))
+
+
 def _best(choices: Iterable[FitChoice]) -> list[FitChoice]:
     return unbeaten(sorted(choices, key=lambda choice: (choice.peak, choice.seconds)))
 

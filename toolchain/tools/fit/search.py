@@ -13,8 +13,8 @@ from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...errors import JxcError
 from .candidates import Candidates, fastest
-from .check import check_plan, in_parts_pass
-from .choices import KERNELS, Choices
+from .check import check_plan
+from .choices import Choices, passes_of
 from .donation import donation_of
 from .frontier import FitChoice
 from .measures import bare_measures, measures_of
@@ -171,11 +171,7 @@ class _Finder:
             if trial.seconds is not None and self.base.seconds is not None:
                 made_for["seconds"] = trial.seconds
                 made_for["seconds_without_plan"] = self.base.seconds
-        in_parts = in_parts_pass(choice.parts, self.batch)
-        again = "rematerialize" if choice.selectors else ""
-        moved = "offload" if choice.host.selectors else ""
-        before = KERNELS if choice.kernels else ""
-        pipeline = ",".join(filter(None, [before, in_parts, again, moved, self.pipeline]))
+        pipeline = ",".join(filter(None, [passes_of(choice, self.batch), self.pipeline]))
         measures = (
             measures_of(self.found.frontier(choice), choice) if trial else bare_measures(choice)
         )
