@@ -315,3 +315,35 @@ def test_verify_names_the_functions_not_checked_within_the_time_limit():
     assert verdict.unfinished == "not checked: the limit of 0 s is over"
     assert str(verdict).endswith("[1 draw]; not checked: the limit of 0 s is over")
     assert shown == [("@main", 0), ("@main", 1)]
+
+
+def sixteen_bit_product(x, g):
+    return (x.astype(jnp.bfloat16).T @ g.astype(jnp.bfloat16)).astype(jnp.float32)
+
+
+def dropped_by_random_bits(x, bits):
+    ones = jnp.uint32(0x3F800000)  # of a float in [1, 2)
+    return jnp.where(jax.lax.bitcast_convert_type((bits >> 9) | ones, jnp.float32) < 1.5, x, 0)
+
+
+def dropped_by_own_bits(x, bits):
+    return jnp.where(jax.lax.bitcast_convert_type(x, jnp.uint32) & 1 == bits & 1, x, 0)
+
+
+@pytest.mark.parametrize("drop", [dropped_by_random_bits, dropped_by_own_bits])
+def test_sums_of_16_bit_products_may_round_in_parts_where_bits_of_floats_are_read(drop):
+    def whole(x, g, bits):
+        return sixteen_bit_product(drop(x, bits), g)
+
+    def in_parts(end):
+        def parts(x, g, bits):
+            x = drop(x, bits)
+            return sixteen_bit_product(x[:32], g[:32]) + sixteen_bit_product(x[32:end], g[32:end])
+
+        return parts
+
+    shape = 64, 16
+    args = [*[jax.ShapeDtypeStruct(shape, jnp.float32)] * 2, jax.ShapeDtypeStruct(shape, "uint32")]
+    before, right, wrong = (jxc.lower(f, *args).module for f in (whole, in_parts(64), in_parts(60)))
+    assert verify_modules(before, right, contract=jxc.reassociates)[0].agrees
+    assert not verify_modules(before, wrong, contract=jxc.reassociates)[0].agrees
