@@ -44,12 +44,14 @@ ROUNDS = 9
 def fitted(step: Callable[..., Any], args: Sequence[Any], target: Target, budget: int) -> Any:
     """What `jxc.fit` finds for the plain step and a memory budget in bytes.
 
-    No other passes run, as the variants are compiled without passes too.
+    No other passes run, as the variants are compiled without passes too. On the CPU it runs the
+    versions that fit, and chooses by their times.
 
     Raises:
         JxcError: no plan fits.
     """
-    found = jxc.fit(step, *args, target=target.name, max_memory=budget, pipeline="O0", seconds=900)
+    options = {"pipeline": "O0", "seconds": 900, "measure": target.kind == "cpu"}
+    found = jxc.fit(step, *args, target=target.name, max_memory=budget, **options)
     if not found.fits:
         raise JxcError(f"no plan fits: the least is {show_bytes(found.smallest.needed)}")
     return found

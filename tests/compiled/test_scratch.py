@@ -57,3 +57,37 @@ def test_scratch_of_a_compiled_program():
     found = compile_module(jxc.lower(convolved, *given).module, find_target("cpu"), {}, {})
     copied = 4 * sum(math.prod(shape) for shape in shapes[scratch._FIRST :])
     assert found.scratch_bytes == (copied if "__ynn_fusion" in found.build.hlo else 0)
+
+
+PRODUCT = """HloModule product
+
+%body (a: f32[LEFT], b: f32[RIGHT]) -> f32[256,128] {
+  %a = f32[LEFT]{1,0} parameter(0)
+  %b = f32[RIGHT]{1,0} parameter(1)
+  ROOT %c = f32[256,128]{1,0} dot(%a, %b), lhs_contracting_dims={SUMMED}, rhs_contracting_dims={0}
+}
+
+ENTRY %main (x: f32[LEFT], k: f32[RIGHT]) -> f32[256,128] {
+  %x = f32[LEFT]{1,0} parameter(0)
+  %k = f32[RIGHT]{1,0} parameter(1)
+  ROOT %f = f32[256,128]{1,0} CALLED
+}
+"""
+DOT = "dot(%x, %k), lhs_contracting_dims={SUMMED}, rhs_contracting_dims={0}"
+FUSION = """fusion(%x, %k), kind=kCustom, calls=%body, \
+backend_config={"fusion_config":{"kind":"__ynn_fusion"}}"""
+
+
+@pytest.mark.parametrize(
+    ("called", "summed", "expected"),
+    [
+        (DOT, 100, 4 * (128 + 128) * 100),  # all columns, and as many rows
+        (DOT, 2000, 4 * (128 + 128) * scratch._DEPTH),
+        (FUSION, 2000, 0),
+        (FUSION, 8192, 4 * 256 * 128 * 8192 // 256),  # a result for each 256 summed elements
+    ],
+)
+def test_products_take_packed_blocks_or_sums_of_parts(called, summed, expected):
+    text = PRODUCT.replace("CALLED", called).replace("SUMMED", "1")
+    text = text.replace("LEFT", f"256,{summed}").replace("RIGHT", f"{summed},128")
+    assert scratch_bytes(parse_hlo(text).entry.instructions) == expected

@@ -12,6 +12,10 @@ import pytest
 import jxc
 from jxc.errors import UsageError
 from jxc.events.resident import peak_growth
+from jxc.tools.fit import measure
+from jxc.tools.fit.candidates import fastest
+from jxc.tools.fit.measure import Measurement
+from jxc.tools.fit.result import MeasuredRun, Trial
 
 MIB = 2**20
 
@@ -49,6 +53,41 @@ def test_measured_peaks_are_near_the_promised_ones():
     assert "measured on this machine" in str(found)
     assert found.chosen in found.trials
     assert found.as_json()["chosen"]["measured_seconds"] == found.chosen.measured.seconds
+
+
+def test_fastest_measured_version_is_chosen(monkeypatch):
+    seconds = {"no plan": 1.0}
+
+    def runs(self, trials, rewritten):
+        names = sorted((trial.seconds, trial.name) for trial in trials[1:])
+        seconds.update({name: 1.0 / (i + 1) for i, (_, name) in enumerate(names)})
+        return [MeasuredRun(trial.needed, seconds[trial.name]) for trial in trials]
+
+    monkeypatch.setattr(Measurement, "runs", runs)
+    given = {"max_memory": "40MiB", "pipeline": "O0"}
+    promised, measured = (jxc.fit(step, *arguments(), **given, measure=m) for m in (False, True))
+    fit = [trial for trial in measured.trials if trial.measured]
+    assert len(fit) > 1 and all(trial.needed <= 40 * MIB for trial in fit)
+    slowest = max(fit, key=lambda trial: trial.seconds)
+    assert measured.chosen is slowest and promised.chosen.name != slowest.name
+    assert "measured on this machine; the fastest is chosen" in str(measured)
+
+
+def test_measured_peak_over_the_budget_counts():
+    def trial(name, seconds, measured):
+        return Trial(name, 50, 1.0, measured=MeasuredRun(measured, seconds))
+
+    trials = [trial("larger", 1.0, 90), trial("slower", 2.0, 60), Trial("not run", 50, 0.1)]
+    assert fastest(trials, 70).name == "slower"
+    assert fastest(trials[:1], 70).name == "larger"
+
+
+def test_versions_larger_than_the_free_memory_are_not_run(monkeypatch):
+    monkeypatch.setattr(measure, "free_bytes", lambda: 45 * MIB)
+    found = jxc.fit(step, *arguments(), max_memory="40MiB", measure=True)
+    assert found.base.measured is None and found.chosen.measured is not None
+    assert found.unmeasured == ("no plan",)
+    assert "not measured, since this machine has too little free memory: no plan" in str(found)
 
 
 def test_donated_arguments_are_measured():

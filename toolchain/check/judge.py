@@ -109,8 +109,10 @@ def rounding_error(expected: np.ndarray, reference: Reference) -> float:
         )
 
 
-def moved_by_ulp(array: np.ndarray, draw: int = 0) -> np.ndarray:
+def moved_by_ulp(array: np.ndarray, draw: int = 0, eps: float = 0.0) -> np.ndarray:
     """The array in float64 (or complex128), each float one ulp of its own type up or down.
+
+    If `eps`, the relative spacing of another type, is larger, an ulp is that of the other type.
 
     The directions are random, and the same for each `draw`: errors of one sign would cancel in
     differences. Other types stay as they are.
@@ -120,7 +122,7 @@ def moved_by_ulp(array: np.ndarray, draw: int = 0) -> np.ndarray:
     part = array.real.dtype if array.dtype.kind == "c" else array.dtype
     signs = np.random.default_rng(draw).choice((-1.0, 1.0), array.shape)
     with np.errstate(all="ignore"):
-        return widest(array) * (1 + signs * precision_of_type(part)[0])
+        return widest(array) * (1 + signs * max(eps, precision_of_type(part)[0]))
 
 
 def widest(array: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..cost.flops import cost_of
 from ..cost.formulas import MOVEMENT
 from ..ir import walk
 from ..ir.bounds import trip_count
+from ..ir.dtypes import numpy_dtype
 from ..ir.module import functions
 from ..ir.retype import retype
 from .inputs import CannotRun, part_of, specs_of
@@ -119,7 +120,8 @@ class Float64Evaluation:
 
         The interpreter decides what is NaN: XLA's convolutions may skip a padded zero that meets an
         infinite weight. A module that has no float64 evaluation, because it reads the bits of
-        floats or calls out, is its own reference: on XLA, in its own types.
+        floats or calls out, is its own reference: on XLA, in its own types. Then an ulp is that of
+        the coarsest type in the module: a 16-bit product does not see an ulp of an f32.
 
         Args:
             inputs: the arguments of @main.
@@ -128,16 +130,17 @@ class Float64Evaluation:
         Raises:
             CannotRun: nothing evaluates the module.
         """
-        moved = [moved_by_ulp(array) for array in inputs]
         is_wide = True
         try:
-            exact, near = self._run([[widest(a) for a in inputs], moved], or_xla)
+            near_inputs = [moved_by_ulp(array) for array in inputs]
+            exact, near = self._run([[widest(a) for a in inputs], near_inputs], or_xla)
         except CannotRun:
             if not or_xla:
                 raise
             is_wide, own = False, as_specified(self._module)
+            near_inputs = [moved_by_ulp(array, eps=coarsest_eps(self._module)) for array in inputs]
             with np.errstate(over="ignore"):  # the largest number, moved by an ulp
-                narrow = [a.astype(b.dtype) for a, b in zip(moved, inputs, strict=True)]
+                narrow = [a.astype(b.dtype) for a, b in zip(near_inputs, inputs, strict=True)]
             exact, near = ([widest(a) for a in own(draw)] for draw in (inputs, narrow))
         outputs = specs_of(main_type(self._module).results)
         # Two parts of a complex output, or the output itself.
@@ -222,6 +225,14 @@ def too_slow(seconds: float) -> str:
     return f"the interpreter would take about {seconds:,.{0 if seconds >= 2 else 1}f} s"
 
 
+def coarsest_eps(module: ir.Module) -> float:
+    """The largest relative spacing of the float types of all results; 0.0 without floats."""
+    kinds = {value.type for op in walk(module.operation) for value in op.results}
+    elements = {kind.element_type for kind in kinds if isinstance(kind, ir.RankedTensorType)}
+    known = filter(None, map(numpy_dtype, elements))
+    return max((precision_of_type(each)[0] for each in known), default=0.0)
+
+
 def rounds_once(module: ir.Module) -> bool:
     """Whether @main has at most one op that rounds, outside of regions and calls."""
     (block,) = functions(module)["main"].regions[0].blocks
@@ -276,6 +287,11 @@ def _wide_type(kind: ir.Type) -> ir.Type:
 
 def _wide_op(op: ir.OpView, operands: list[ir.Value]) -> list[ir.Value] | None:
     name = op.operation.name
+    if name == "stablehlo.bitcast_convert" and _wide_type(op.operand.type) == op.operand.type:
+        # Random bits become floats in types of their own size, which float64 holds exactly.
+        return [
+            hlo.convert(_wide_type(op.result.type), hlo.bitcast_convert(op.result.type, *operands))
+        ]
     if name in _OPAQUE and any(_wide_type(v.type) != v.type for v in (*op.operands, *op.results)):
         raise CannotRun(f"no float64 evaluation: the program has a {name} of floats")
     if name == "stablehlo.reduce_precision":

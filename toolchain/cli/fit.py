@@ -45,7 +45,7 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
 @click.option(
     "--measure",
     is_flag=True,
-    help="Run the chosen version and the one without a plan here, and compare; target cpu only.",
+    help="Run the versions that fit here, and choose the fastest; target cpu only.",
 )
 @click.option(
     "--devices",

@@ -75,7 +75,7 @@ class Compiled:
 
     @cached_property
     def scratch_bytes(self) -> int:
-        """The bytes that XLA:CPU's library for convolutions takes besides; 0 for other targets."""
+        """The bytes that the libraries of XLA:CPU take besides; 0 for other targets."""
         if self.build.target.kind != "cpu":
             return 0
         return scratch_bytes(each.instruction for each in self.executed)

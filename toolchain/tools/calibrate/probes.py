@@ -283,7 +283,7 @@ PROBES = [
         _PIXELS * _WINDOW * _FEATURES,
     ),
     Probe(
-        cpu.NAIVE_CONVOLUTION,
+        roofline.NAIVE_CONVOLUTION,
         lambda: (_convolution, [_ones(64, 2, 2, 32), _ones(3, 3, 32, 32)]),
         64 * 4 * 9 * 32 * 32,
     ),

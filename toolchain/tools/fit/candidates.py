@@ -182,9 +182,16 @@ class Candidates:
 
 
 def fastest(trials: Iterable[Trial], budget: int) -> Trial | None:
-    """The fastest trial that needs at most so many bytes, of those the smallest."""
+    """The fastest trial that needs at most so many bytes, of those the smallest.
 
-    def rank(trial: Trial) -> tuple[float, int]:
-        return float("inf") if trial.seconds is None else trial.seconds, trial.needed
+    By the compiler. If some were measured, the fastest of these, and of those whose measured bytes
+    are within the budget too if there are any.
+    """
+
+    def rank(trial: Trial) -> tuple[bool, bool, float, int]:
+        run = trial.measured
+        seconds = run.seconds if run else trial.seconds
+        is_larger = run is not None and (run.needed or 0) > budget
+        return run is None, is_larger, float("inf") if seconds is None else seconds, trial.needed
 
     return min((each for each in trials if each.needed <= budget), key=rank, default=None)

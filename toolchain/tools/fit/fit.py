@@ -12,7 +12,7 @@ from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
 from ...ir.shardings import argument_specs, module_device_count, parse_mesh
 from ...units import parse_bytes
-from .measure import require_measurable, with_measurements
+from .measure import Measurement, require_measurable
 from .meshes.result import MeshFit
 from .meshes.search import meshes_for, search_meshes
 from .result import FitResult
@@ -63,8 +63,8 @@ def fit(
             run in parts, and no kernels are used, which sum in another order.
         batch: the arguments that have the batch in their first dimension, such as "x,y", if they
             are not found.
-        measure: run the chosen version and the one without a plan on this machine's CPU, which the
-            target must be, and add their measured peak and time to the result.
+        measure: run the version without a plan and those that fit on this machine's CPU, which the
+            target must be; choose the fastest, and add the measured peaks and times to the result.
         progress: called with a description of each step; by default, a terminal or a notebook
             shows it if it takes long.
 
@@ -128,17 +128,14 @@ def fit_lowered(
 ) -> FitResult | MeshFit:
     """The plan or the shardings of a lowered program; arguments and errors as of `fit`.
 
-    The chosen version is measured if `run_with` has the arguments of the function. Over several
-    devices, `only_shardings` leaves out plans.
+    The versions that fit are measured if `run_with` has the arguments of the function. Over
+    several devices, `only_shardings` leaves out plans.
     """
     given: dict[str, Any] = {"pipeline": pipeline, "assume": assume}
     given |= {"seconds": seconds, "tell": tell, "exact": exact, "batch": batch}
     if not searches_shardings(lowered, target, mesh, devices):
-        found = search(lowered, target, budget, **given)
-        if run_with is None:
-            return found
-        own = {key: given[key] for key in ("pipeline", "assume", "tell")}
-        return with_measurements(found, lowered, *run_with, **own)
+        measurement = None if run_with is None else Measurement(lowered, *run_with)
+        return search(lowered, target, budget, measurement=measurement, **given)
     if run_with is not None:
         raise UsageError("fit: only a program of one device can be measured here")
     meshes = meshes_for(lowered, target, mesh, devices)

@@ -1,16 +1,14 @@
-"""Runs the chosen version and the program without a plan here, to compare with what was promised.
+"""Runs versions of a program here, to choose the fastest and to compare with what was promised.
 
-The compiler's count of memory and jxc's prices are promises. Here the pages of the process are
-counted, and calls of both versions alternate under the clock.
+The compiler's count of memory and the roofline of its kernels are promises. Here the pages of the
+process are counted, and calls of the versions alternate under the clock.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -20,10 +18,9 @@ from ...backend.lowered import Executable, Lowered
 from ...backend.targets import Target
 from ...backend.tuning import free_bytes
 from ...check.fill import fill
-from ...errors import JxcError, UsageError
+from ...errors import UsageError
 from ...events.resident import peak_growth
-from ...units import show_bytes
-from .result import FitResult, MeasuredRun, Trial
+from .result import MeasuredRun, Trial
 
 _SECONDS, _MOST_ROUNDS, _LEAST_ROUNDS = 10.0, 40, 5
 """The time for timing, and the calls of each version in it."""
@@ -42,75 +39,45 @@ def require_measurable(target: Target) -> None:
         )
 
 
-def with_measurements(
-    found: FitResult,
-    lowered: Lowered,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    pipeline: str = "O2",
-    assume: str | Sequence[str] = (),
-    tell: Callable[[str], None] = lambda _: None,
-) -> FitResult:
-    """The result of a search, with the measured peak and time of two versions.
+@dataclass(frozen=True)
+class Measurement:
+    """Runs versions of a program on this machine.
 
-    Args:
-        found: for this machine's CPU.
+    Attributes:
         lowered: the program.
         args, kwargs: of the program; leaves without a value, or all where the program has static
             arguments, are random.
-        pipeline: the passes after the plan.
-        assume: promises such as "no-nans".
-        tell: called with what is being done.
-
-    Raises:
-        JxcError: it does not fit into the free memory of this machine, or cannot run here.
     """
-    chosen = [found.chosen] if found.plan and found.chosen else []
-    trials = [found.base, *chosen]
-    _require_free(max(trial.needed for trial in trials))
-    given = _arguments(lowered, args, dict(kwargs or {}))
-    versions = []
-    for trial in trials:
-        tell(f"compiling to run here: {trial.name}")
-        made = _after_plan(lowered, found if trial in chosen else None, pipeline, assume)
-        versions.append(_Version(made.compile(), given))
-    tell("measuring memory and time")
-    seconds = _interleaved(versions)
-    measured = {}
-    for trial, version, each in zip(trials, versions, seconds, strict=True):
-        run = MeasuredRun(version.peak(trial), statistics.median(each))
-        measured[id(trial)] = replace(trial, measured=run)
 
-    def new(trial: Trial) -> Trial:
-        return measured.get(id(trial), trial)
+    lowered: Lowered
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
 
-    return replace(
-        found,
-        base=new(found.base),
-        trials=tuple(map(new, found.trials)),
-        chosen=new(found.chosen) if found.chosen else None,
-    )
+    def runs(
+        self, trials: Sequence[Trial], rewritten: Callable[[Trial], Lowered]
+    ) -> list[MeasuredRun | None]:
+        """What versions needed, whose calls alternate under the clock.
 
+        Args:
+            trials: the versions.
+            rewritten: the program after the passes of a version.
 
-def _require_free(needed: int) -> None:
-    free = free_bytes()
-    if free is not None and needed > free:
-        raise JxcError(
-            f"measure: one version needs {show_bytes(needed)}, and {show_bytes(free)} of this "
-            "machine's memory are free: leave measure out, or take smaller arguments"
-        )
+        Returns:
+            For each version; None if it needs more than the free memory of this machine.
 
-
-def _after_plan(
-    lowered: Lowered, found: FitResult | None, pipeline: str, assume: str | Sequence[str]
-) -> Lowered:
-    if found is None:
-        return lowered.opt(pipeline, target="cpu", assume=assume)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "plan.toml"
-        found.save(path)
-        return lowered.opt(str(path), target="cpu", assume=assume)
+        Raises:
+            JxcError: a version cannot run here.
+        """
+        free = free_bytes()
+        small = [i for i, each in enumerate(trials) if free is None or each.needed <= free]
+        found: list[MeasuredRun | None] = [None] * len(trials)
+        if not small:
+            return found
+        given = _arguments(self.lowered, self.args, dict(self.kwargs))
+        versions = [_Version(rewritten(trials[i]).compile(), given) for i in small]
+        for i, version, seconds in zip(small, versions, _interleaved(versions), strict=True):
+            found[i] = MeasuredRun(version.peak(trials[i]), statistics.median(seconds))
+        return found
 
 
 def _arguments(lowered: Lowered, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -77,7 +77,7 @@ class CompiledVersion:
         order: a note on the order of the devices; empty if it is that of `jax.make_mesh`.
         assumed: whether a loop of unknown trip count is taken to run once in these times.
         host_seconds: how long it waits for copies to and from its host.
-        scratch_bytes: of `needed`, those that XLA:CPU's library for convolutions takes, which no
+        scratch_bytes: of `needed`, those that the libraries of XLA:CPU take, which no
             buffer has.
     """
 

@@ -106,6 +106,8 @@ class FitResult:
         checked: how the plan was shown to keep the results.
         unsplit: why the batch cannot run in parts; empty if it can, or this was not tried.
         failed: versions that could not be compiled, and why: "2 parts: gpu:h100 refused ...".
+        unmeasured: the versions that need more than the free memory of this machine, and so were
+            not measured.
         donation: what donating arguments of the chosen or smallest version would free; None if
             that is little, or the program fits without a plan.
     """
@@ -122,6 +124,7 @@ class FitResult:
     checked: str = ""
     unsplit: str = ""
     failed: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
     donation: Donation | None = None
 
     @property
@@ -169,6 +172,7 @@ class FitResult:
             "unsplit": self.unsplit or None,
             "donation": self.donation.as_json() if self.donation else None,
             "failed": list(self.failed),
+            "unmeasured": list(self.unmeasured),
             "stopped": self.stopped or None,
         }
 
@@ -186,7 +190,7 @@ def as_text(result: FitResult) -> str:
         for trial in (result.base, *result.trials):
             table.add_row(*_row(result, trial))
         console.print(table)
-        if result.base.measured:
+        if any(trial.measured for trial in (result.base, *result.trials)):
             console.print(_measured(result))
         if result.plan:
             print_plan(console, result.plan)
@@ -221,7 +225,7 @@ def _row(result: FitResult, trial: Trial) -> tuple[str, str, str, str]:
 
 def _measured(result: FitResult) -> Table:
     """The promised and the measured numbers, and measured / promised."""
-    title = "\nmeasured on this machine"
+    title = "\nmeasured on this machine" + "; the fastest is chosen" * bool(result.plan)
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     table.add_column("version", overflow="fold")
     for name in ("needs", "measured", "ratio", "time", "measured", "ratio"):
@@ -243,10 +247,13 @@ def _measured(result: FitResult) -> Table:
 
 
 def _notes(result: FitResult) -> Iterator[str]:
-    for trial in (result.base, *result.trials):
+    for trial in {id(each): each for each in (result.base, result.chosen) if each}.values():
         if trial.measured and (trial.measured.needed or 0) > _NEAR * trial.needed:
             uncounted = show_bytes((trial.measured.needed or 0) - trial.needed)
             yield f"{trial.name}: {uncounted} are in no buffer that XLA counts, but in libraries"
+    if result.unmeasured:
+        names = ", ".join(result.unmeasured)
+        yield f"not measured, since this machine has too little free memory: {names}"
     if result.plan:
         yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following

@@ -17,6 +17,7 @@ from .check import check_plan
 from .choices import Choices, passes_of
 from .donation import donation_of
 from .frontier import FitChoice
+from .measure import Measurement
 from .measures import bare_measures, measures_of
 from .names import name_of, with_own_names
 from .plan import BatchSplit, FitPlan
@@ -34,6 +35,7 @@ def search(
     seconds: float = 300.0,
     exact: bool = False,
     batch: str = "",
+    measurement: Measurement | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult:
     """Find the cheapest plan.
@@ -47,6 +49,8 @@ def search(
         seconds: after so many, no further version is compiled than a first one with a plan.
         exact: whether the batch may not be split, nor kernels used: both sum in another order.
         batch: the arguments that have the batch, as for `microbatch`; found if empty.
+        measurement: runs the versions that fit, of which the fastest is chosen, unless the search
+            was interrupted; for this machine's CPU.
         tell: called with what is being done.
 
     Raises:
@@ -54,12 +58,13 @@ def search(
         JxcError: the program cannot be lowered or compiled for the target.
     """
     request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
-    finder = _Finder(request)
+    finder = _Finder(request, measurement)
     try:
         return finder.with_advice(finder.run())
     except KeyboardInterrupt:
         if finder.base is None:
             raise
+        finder.measurement = None
         return finder.result("interrupted")
 
 
@@ -79,8 +84,8 @@ def search_from(request: FitRequest, base: Trial) -> FitResult:
 class _Finder:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(self, request: FitRequest) -> None:
-        self.request = request
+    def __init__(self, request: FitRequest, measurement: Measurement | None = None) -> None:
+        self.request, self.measurement = request, measurement
         self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
         self.pipeline, self.tell = request.pipeline, request.tell
         self.exact, self.batch = request.exact, request.batch
@@ -124,8 +129,8 @@ class _Finder:
         if found.stopped or found.chosen is found.base or not trial.needed:
             return found
         self.tell("compiling with donated arguments")
-        made = self._rewritten(trial.choice) if trial.choice else self._after(self.pipeline)
-        return replace(found, donation=donation_of(made, self.target, trial.needed))
+        donated = donation_of(self._version(trial), self.target, trial.needed)
+        return replace(found, donation=donated)
 
     def _tried(self, choice: FitChoice) -> Trial:
         assert self.base is not None and self.found is not None and self.candidates is not None
@@ -171,6 +176,8 @@ class _Finder:
             if trial.seconds is not None and self.base.seconds is not None:
                 made_for["seconds"] = trial.seconds
                 made_for["seconds_without_plan"] = self.base.seconds
+            if trial.measured is not None:
+                made_for["measured_seconds"] = trial.measured.seconds
         pipeline = ",".join(filter(None, [passes_of(choice, self.batch), self.pipeline]))
         measures = (
             measures_of(self.found.frontier(choice), choice) if trial else bare_measures(choice)
@@ -191,17 +198,25 @@ class _Finder:
     def result(self, stopped: str) -> FitResult:
         """What was found until now."""
         assert self.base is not None
-        given = self.lowered.name, self.target, self.budget, self.base
-        if self.found is None or self.candidates is None:
-            chosen = self.base if self.base.needed <= self.budget else None
-            return FitResult(*given, (), chosen=chosen, stopped=stopped)
         candidates = self.candidates
-        trials = with_own_names(candidates.distinct_trials)
-        failed = ((candidates.all[number], why) for number, why in candidates.failed.items())
+        trials = with_own_names(candidates.distinct_trials) if candidates else []
+        base, *trials = all_trials = self._measured([self.base, *trials])
+        small = [each for each in all_trials if self._is_to_run(each) and self.measurement]
         whole = FitResult(
-            *given,
+            self.lowered.name,
+            self.target,
+            self.budget,
+            base,
             tuple(trials),
+            chosen=base if base.needed <= self.budget else None,
             stopped=stopped,
+            unmeasured=tuple(each.name for each in small if each.measured is None),
+        )
+        if self.found is None or candidates is None:
+            return whole
+        failed = ((candidates.all[number], why) for number, why in candidates.failed.items())
+        whole = replace(
+            whole,
             unsplit=self.found.unsplit,
             failed=tuple(f"{self._name(choice)}: {why}" for choice, why in failed),
         )
@@ -212,6 +227,22 @@ class _Finder:
         following = candidates.following(chosen.choice)
         plan = self._plan(chosen.choice, chosen)
         return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
+
+    def _measured(self, trials: list[Trial]) -> list[Trial]:
+        """The trials, of which the one without a plan and those that fit have run here."""
+        if self.measurement is None:
+            return trials
+        self.tell("measuring memory and time")
+        fit = [i for i, each in enumerate(trials) if self._is_to_run(each)]
+        runs = self.measurement.runs([trials[i] for i in fit], self._version)
+        found = dict(zip(fit, runs, strict=True))
+        return [replace(each, measured=found.get(i)) for i, each in enumerate(trials)]
+
+    def _is_to_run(self, trial: Trial) -> bool:
+        return trial.choice is None or trial.needed <= self.budget
+
+    def _version(self, trial: Trial) -> Lowered:
+        return self._rewritten(trial.choice) if trial.choice else self._after(self.pipeline)
 
     def _check(self, choice: FitChoice) -> str:
         assert self.found is not None
