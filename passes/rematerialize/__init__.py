@@ -109,7 +109,7 @@ def _is_written(blocks: Sequence[ir.Block], selector: Selector) -> bool:
 def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:
     """The stored values, made before a peak of memory, that can be computed again; with labels."""
     end = max(timeline.tops, default=-1)
-    unfit = timeline.captured | set(timeline.results)
+    unfit = {*timeline.captured, *timeline.results}
     found = {}
     for step in timeline.steps[: end + 1]:
         values = [value for value in step.results if value not in unfit]

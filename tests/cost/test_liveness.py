@@ -6,6 +6,7 @@ import pytest
 
 import jxc
 from jxc.cost.liveness import Timeline, size_of
+from jxc.ir import make_context, read_module
 from jxc.ir.locations import inline_calls
 from jxc.ir.module import main_of
 from jxc.rewrite import PassContext
@@ -98,3 +99,43 @@ def test_read_through_a_view_keeps_the_value():
     product = found.steps[names_of(found.steps).index("dot_general")].results[0]
     assert size_of(product) == 2 * MIB and found.last[product] == len(found.steps) - 1
     del module
+
+
+CAPTURED = """
+func.func @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<8> : tensor<i32>
+  %wide = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
+  %i, %stack = stablehlo.while(%n = %zero, %s = %wide) : tensor<i32>, tensor<1024x1024xf32>
+  cond {
+    %go = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %next = stablehlo.add %n, %one : tensor<i32>
+    %more = stablehlo.sine %s : tensor<1024x1024xf32>
+    stablehlo.return %next, %more : tensor<i32>, tensor<1024x1024xf32>
+  }
+  %j, %sum = stablehlo.while(%n = %zero, %s = %x) : tensor<i32>, tensor<1024xf32>
+  cond {
+    %go = stablehlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %next = stablehlo.add %n, %one : tensor<i32>
+    %row = stablehlo.dynamic_slice %stack, %n, %zero, sizes = [1, 1024]
+      : (tensor<1024x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1024xf32>
+    %flat = stablehlo.reshape %row : (tensor<1x1024xf32>) -> tensor<1024xf32>
+    %more = stablehlo.add %s, %flat : tensor<1024xf32>
+    stablehlo.return %next, %more : tensor<i32>, tensor<1024xf32>
+  }
+  return %sum : tensor<1024xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu:h100", "tpu:v5e"])
+def test_result_that_only_another_loop_reads_is_live(target):
+    module, context = read_module(CAPTURED, make_context()), PassContext(target)
+    found = Timeline(main_of(module).regions[0].blocks[0], context.device, context.rates)
+    assert names_of(found.steps)[-2:] == ["while", "while"]
+    assert found.live[-1] >= 4 * MIB

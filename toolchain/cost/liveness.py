@@ -85,6 +85,8 @@ class Timeline:
         kind: of the device: "cpu", "gpu" or "tpu".
         last: for each stored value, the index of the last step that reads it; the number of steps
             for a result of the block.
+        results: the values that the block returns.
+        captured: the values that ops in regions read, but for constants.
     """
 
     def __init__(self, block: ir.Block, device: Device, rates: Rates) -> None:
@@ -94,16 +96,18 @@ class Timeline:
         ops = ops_of(block)
         results = list(terminator(block).operands)
         chooses = None if device.kind == "cpu" else device
-        found = _in_order(kernels_of(ops, results, kind=device.kind, device=chooses), ops)
+        self.captured = _kept_for_regions(ops)
+        outputs = [*results, *self.captured]
+        found = _in_order(kernels_of(ops, outputs, kind=device.kind, device=chooses), ops)
         steps = [_step(at, kernel, model, device, rates) for at, kernel in found]
         stored = {value for step in steps for value in step.results}
-        self._results = [_source(value, stored) for value in results]
+        self.results = [_source(value, stored) for value in results]
         steps = [replace(s, reads=_sources(s.reads, stored)) for s in steps]
         steps = [_in_place(step, block) for step in steps if not _is_update(step)]
-        steps = _fused_again(steps, self._results) if device.kind == "tpu" else steps
-        self.steps = _without_initial_values(steps, self._results)
+        steps = _fused_again(steps, self.results) if device.kind == "tpu" else steps
+        self.steps = _without_initial_values(steps, self.results)
         self.made = {v: i for i, step in enumerate(self.steps) for v in step.results}
-        self.last = last_reads(self.steps, self._results)
+        self.last = last_reads(self.steps, self.results)
 
     @cached_property
     def live(self) -> list[int]:
@@ -147,16 +151,6 @@ class Timeline:
                 if value in found:
                     found[value].append(index)
         return found
-
-    @cached_property
-    def captured(self) -> set[ir.Value]:
-        """The stored values that ops in regions read."""
-        return {value for step in self.steps for value in captured_values(step.op)}
-
-    @property
-    def results(self) -> list[ir.Value]:
-        """The values that the block returns."""
-        return self._results
 
 
 @dataclass(frozen=True)
@@ -270,6 +264,18 @@ def size_of(value: ir.Value) -> int:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 0
     return int(bytes_of(kind))
+
+
+def _kept_for_regions(ops: Iterable[ir.OpView]) -> list[ir.Value]:
+    """The values that loops and branches read from memory; they compute constants themselves."""
+    found = []
+    for value in dict.fromkeys(value for op in ops for value in captured_values(op)):
+        source = value
+        while isinstance(source.owner, hlo.BroadcastInDimOp):
+            source = source.owner.operands[0]
+        if not isinstance(source.owner, hlo.ConstantOp):
+            found.append(value)
+    return found
 
 
 def _without_initial_values(
