@@ -224,11 +224,13 @@ def _reduced(module: ir.Module, batch: int = 0, multiple: int = 1) -> Iterator[i
     for factor in _FACTORS:
         with contextlib.suppress(NotValid):
             small = rebuild(whole, _Divided(factor=factor, kept=kept))
-            yield _with_small_sizes(small, batch, multiple)
-    yield _with_small_sizes(whole, batch, multiple)
+            yield _with_small_sizes(small, batch, multiple, kept)
+    yield _with_small_sizes(whole, batch, multiple, kept)
 
 
-def _with_small_sizes(small: ir.Module, batch: int, multiple: int) -> ir.Module:
+def _with_small_sizes(
+    small: ir.Module, batch: int, multiple: int, kept: Collection[int]
+) -> ir.Module:
     kinds = [k for k in main_type(small).inputs if isinstance(k, ir.RankedTensorType)]
     sizes = sorted({size for kind in kinds for size in kind.shape}, reverse=True)
     for number, size in enumerate(sizes):
@@ -237,6 +239,8 @@ def _with_small_sizes(small: ir.Module, batch: int, multiple: int) -> ir.Module:
         to = _SMALL - number % 4
         if size == batch:
             to = -(-to // multiple) * multiple
+        elif size in kept:  # a number of iterations, which stays as it is
+            continue
         with contextlib.suppress(NotValid):
             small = rebuild(small, Change(extents={size: to}))
     return small
