@@ -70,3 +70,38 @@ def test_reduced_sizes_keep_the_iterations_of_loops():
     assert "tensor<24x128x128xf32>" in str(smallest)
     found = check.check_plan(module, "rematerialize{values=sin}", 1, "", "tpu:v5e")
     assert found.startswith("equal results, up to rounding, on ")
+
+
+def segmentation(params, images, labels):
+    """A step down and up again, whose images have as many pixels in a row as features."""
+    first, second = params
+
+    def convolved(x, kernel, stride=1):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        return jax.lax.conv_general_dilated(
+            x, kernel, (stride, stride), "SAME", dimension_numbers=numbers
+        )
+
+    def normalized(x):
+        groups = x.reshape(*x.shape[:3], 4, -1)
+        groups = groups - groups.mean((1, 2, 4), keepdims=True)
+        return groups.reshape(x.shape)
+
+    x = jax.nn.relu(normalized(convolved(images, first)))
+    down = jax.nn.relu(convolved(x, second, 2))
+    up = jnp.repeat(jnp.repeat(down, 2, 1), 2, 2)
+    scores = jax.nn.log_softmax(x + up)
+    return -jnp.take_along_axis(scores, labels[..., None], -1).mean()
+
+
+def test_images_of_as_many_pixels_as_features_are_reduced():
+    shapes = [(3, 3, 3, 128), (3, 3, 128, 128), (8, 128, 128, 3)]
+    first, second, images = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes)
+    labels = jax.ShapeDtypeStruct((8, 128, 128), jnp.int32)
+    module = jxc.lower(jax.value_and_grad(segmentation), (first, second), images, labels).module
+    sizes = [str(each) for each in check._reduced(module, 8, 2, check._examples(module, ""))]
+    for side in (16, 32, 64):
+        assert any(f"tensor<4x{side}x{side}x128xf32>" in text for text in sizes)
+    found = check.check_plan(module, "", 2, "", "tpu:v5e")
+    assert found.startswith("split batch: equal results, up to rounding, on ")
+    assert found.endswith(", of reduced sizes")

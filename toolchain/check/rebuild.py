@@ -95,6 +95,7 @@ class _Function:
                 operands = self.change.operands(op, operands, self.made)
                 results = list(self._created(op, operands).results)
         self.values.update(zip(op.results, results, strict=True))
+        self.change.built(op, results)
         if op.operation.parent.name == "func.func":
             self.made += results
 

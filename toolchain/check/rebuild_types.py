@@ -51,6 +51,10 @@ class Change:
         new = self.extent(extent)
         return extent if new == DYNAMIC else new
 
+    def shape(self, shape: Sequence[int]) -> list[int]:
+        """The new static shape for an old one."""
+        return [self.static(n) for n in shape]
+
     def element(self, element: ir.Type) -> ir.Type:
         """The new element type for an old one."""
         return element
@@ -63,7 +67,7 @@ class Change:
 
     def static_type(self, kind: ir.RankedTensorType) -> ir.RankedTensorType:
         """The new type of a constant, which is static."""
-        return ranked([self.static(n) for n in kind.shape], self.element(kind.element_type))
+        return ranked(self.shape(kind.shape), self.element(kind.element_type))
 
     def chance(self, probability: float) -> bool:
         """True with this probability in `scripts/variants`; always False here."""
@@ -95,6 +99,9 @@ class Change:
     def operands(self, op: ir.OpView, operands: list[ir.Value], made: Values) -> list[ir.Value]:
         """The operands of a new op. `made` are the results so far in the function's own block."""
         return operands
+
+    def built(self, op: ir.OpView, results: Values) -> None:
+        """Called with each op that was built, and its new results."""
 
     def attributes(self, op: ir.OpView, operands: Values) -> Attributes:
         """All attributes of an op that is not a constant, for its new operands."""
@@ -260,7 +267,7 @@ def _broadcast(
     op: ir.OpView, operands: Values, attributes: Attributes, change: Change
 ) -> list[int]:
     dims = list(attributes["broadcast_dimensions"])
-    shape = [change.static(n) for n in shape_of(op.results[0])]
+    shape = change.shape(shape_of(op.results[0]))
     for size, old, dim in zip(shape_of(operands[0]), shape_of(op.operands[0]), dims, strict=True):
         repeats = size == 1 and (old == 1 or change.chance(0.5))
         if dim < len(shape) and not repeats and size != DYNAMIC:
@@ -282,13 +289,16 @@ def _reshape(op: ir.OpView, operands: Values, attributes: Attributes, change: Ch
 
 
 def _split(total: int, wanted: Sequence[int]) -> list[int]:
-    """Sizes near the wanted ones whose product is `total`."""
-    shape = []
-    for size in wanted[:-1]:
-        fits = size > 0 and total % size == 0
-        shape.append(size if fits else 1)
-        total //= size if fits else 1
-    return [*shape, total] if wanted else []
+    """Sizes near the wanted ones whose product is `total`; the largest is what the others leave."""
+    shape = [1] * len(wanted)
+    *others, rest = sorted(range(len(wanted)), key=lambda i: wanted[i]) or [0]
+    for i in others:
+        if wanted[i] > 0 and total % wanted[i] == 0:
+            shape[i] = wanted[i]
+            total //= wanted[i]
+    if wanted:
+        shape[rest] = total
+    return shape
 
 
 def _groups(
@@ -371,9 +381,9 @@ def _windows(
 SHAPES: Mapping[str, Callable[[ir.OpView, Values, Attributes, Change], list[int]]] = {
     "stablehlo.convert": lambda op, operands, attributes, change: list(shape_of(operands[0])),
     "stablehlo.bitcast_convert": _bitcast,
-    "stablehlo.iota": lambda op, operands, attributes, change: [
-        change.static(n) for n in shape_of(op.results[0])
-    ],
+    "stablehlo.iota": lambda op, operands, attributes, change: change.shape(
+        shape_of(op.results[0])
+    ),
     "stablehlo.broadcast_in_dim": _broadcast,
     "stablehlo.reshape": _reshape,
     "stablehlo.dot_general": _dot,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from jaxlib.mlir import ir
@@ -48,6 +48,10 @@ _LONGEST_MEASURED, _MOST_MEASURED = 3.0, 2
 _SMALL = 16
 """Sizes that are not reduced."""
 
+_SIDES = (16, 32, 64, 128)
+"""The largest sizes of examples to try. Networks halve images several times, so that most are valid
+for multiples of 32."""
+
 _FACTORS = (32, 16, 8, 4, 2)
 """The numbers by which all sizes are divided together, as one is often a product of others."""
 
@@ -80,7 +84,7 @@ def check_plan(module: ir.Module, again: str, parts: int, batch: str, target: st
     if again or parts > 1:
         passes = partial(rewritten, ",".join(filter(None, [in_parts, again])), target)
         whole = without_shardings(module)
-        compared = _compared(whole, _reduced(whole, size, parts), passes)
+        compared = _compared(whole, _reduced(whole, size, parts, _examples(whole, batch)), passes)
         found.insert(0, compared if again else f"split batch: {compared}")
     return "; ".join(found)
 
@@ -96,6 +100,14 @@ def _numbers(module: ir.Module, batch: str, parts: int) -> str:
     copy = clone_module(module)
     with copy.context:
         return ",".join(map(str, split_analysis(copy.operation, batch, 0, parts).batch))
+
+
+def _examples(module: ir.Module, batch: str) -> list[int]:
+    """The numbers of the arguments that have the examples of the batch; none if not known."""
+    main = main_of(module)
+    with contextlib.suppress(JxcError):
+        return batch_candidates(main, batch, 0)[0] if main is not None else []
+    return []
 
 
 def batch_size(module: ir.Module, batch: str) -> int:
@@ -209,11 +221,14 @@ def _bytes(module: ir.Module) -> int:
     return sum(size for _, size in global_arguments(module))
 
 
-def _reduced(module: ir.Module, batch: int = 0, multiple: int = 1) -> Iterator[ir.Module]:
+def _reduced(
+    module: ir.Module, batch: int = 0, multiple: int = 1, examples: Sequence[int] = ()
+) -> Iterator[ir.Module]:
     """Versions of a program with smaller sizes, as far as they are valid, the smallest first.
 
     Most sizes are divided by the same number, since one is often a product of others. What is large
-    still becomes small by itself. The size of the batch stays a multiple of `multiple`.
+    still becomes small by itself. Last come versions with fewer and smaller examples, where images
+    have sizes that features have too. The size of the batch stays a multiple of `multiple`.
     """
     whole = clone_module(module)
     run_native(INLINE, whole)
@@ -226,6 +241,9 @@ def _reduced(module: ir.Module, batch: int = 0, multiple: int = 1) -> Iterator[i
             small = rebuild(whole, _Divided(factor=factor, kept=kept))
             yield _with_small_sizes(small, batch, multiple, kept)
     yield _with_small_sizes(whole, batch, multiple, kept)
+    for side in _SIDES if examples else ():
+        with contextlib.suppress(NotValid):
+            yield rebuild(whole, _smaller_examples(whole, examples, 2 * multiple, side))
 
 
 def _with_small_sizes(
@@ -260,3 +278,44 @@ class _Divided(Change):
             if (extent + more) % self.factor == 0:
                 return (extent + more) // self.factor - more
         return extent
+
+
+@dataclass(frozen=True)
+class _Following(Change):
+    """Arguments of other shapes, with the shapes that follow from them.
+
+    Attributes:
+        seen: the new shapes by old, of what was built so far.
+    """
+
+    seen: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
+
+    def built(self, op: ir.OpView, results: Sequence[ir.Value]) -> None:
+        for old, new in zip(op.results, results, strict=True):
+            if isinstance(new.type, ir.RankedTensorType):
+                self.seen[shape_of(old)] = list(shape_of(new))
+
+    def shape(self, shape: Sequence[int]) -> list[int]:
+        return self.seen.get(tuple(shape), list(shape))
+
+
+def _smaller_examples(
+    module: ir.Module, examples: Sequence[int], most: int, side: int
+) -> _Following:
+    """The change to at most so many examples, whose largest size becomes `side`.
+
+    The sizes of more than `_SMALL` become smaller in proportion.
+    """
+    inputs = main_type(module).inputs
+    shapes = {number: tuple(ir.RankedTensorType(inputs[number]).shape) for number in examples}
+    largest = max((size for _, *sizes in shapes.values() for size in sizes), default=side)
+
+    def reduced(size: int) -> int:
+        return size * side // largest if size > _SMALL and side < largest else size
+
+    arguments = {
+        number: [min(batch, most), *map(reduced, sizes)]
+        for number, (batch, *sizes) in shapes.items()
+    }
+    seen = {shapes[number]: shape for number, shape in arguments.items()}
+    return _Following(arguments=arguments, seen=seen)
