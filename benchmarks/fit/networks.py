@@ -60,7 +60,7 @@ def climb(w: Any, x: Any, skipped: Any) -> Any:
 @program(
     {"widths": (16, 32, 64), "image": 64, "batch": 4, "dtype": "float32"},
     {"widths": (64, 128, 256, 512, 1024), "image": 512, "batch": 32, "dtype": "bfloat16"},
-    {"batch": 128},
+    {"batch": 256},
 )
 def u_net(how: Variant, *, widths: tuple[int, ...], image: int, batch: int, dtype: str) -> Task:
     """Segmentation of images into 8 classes."""
@@ -181,8 +181,8 @@ def resnet50(how: Variant, *, depths: tuple[int, ...], image: int, batch: int, d
 
 @program(
     {"image": 32, "batch": 4},
-    {"image": 224, "batch": 256},
-    {"batch": 1024},
+    {"image": 224, "batch": 512},
+    {"batch": 2048},
     name="keras-convnext-tiny",
     blocks=False,
 )
