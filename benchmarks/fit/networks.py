@@ -182,7 +182,7 @@ def resnet50(how: Variant, *, depths: tuple[int, ...], image: int, batch: int, d
 @program(
     {"image": 32, "batch": 4},
     {"image": 224, "batch": 512},
-    {"batch": 2048},
+    {"batch": 4096},
     name="keras-convnext-tiny",
     blocks=False,
 )
