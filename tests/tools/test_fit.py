@@ -19,6 +19,7 @@ from jxc.errors import JxcError, UsageError
 from jxc.pipeline import make_pipeline
 from jxc.source import JxcWarning
 from jxc.tools.fit import request as requests, search as searching
+from jxc.tools.fit.request import CompiledVersion
 
 MODEL = """
 import jax
@@ -161,6 +162,25 @@ def test_parts_alone_are_compiled_as_well(model, monkeypatch):
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB")
     assert "parts" in found.chosen.name and not found.plan.measures
+
+
+@pytest.mark.parametrize("seconds", [2.0, 0.1])
+def test_search_goes_on_if_the_compiler_itself_computes_values_again(model, monkeypatch, seconds):
+    """It fits without a plan, in `seconds`; versions with a plan take one second."""
+    compiled = searching._Finder._compiled
+
+    def trial(finder, name, lowered):
+        if name != "no plan":
+            return dataclasses.replace(compiled(finder, name, lowered), seconds=1.0)
+        made = CompiledVersion(12 * 2**20, seconds, rematerialized=3)
+        return searching.trial_of(name, made)
+
+    monkeypatch.setattr(searching._Finder, "_compiled", trial)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
+    assert found.fits and found.trials
+    assert (found.plan is None) == (found.chosen is found.base) == (seconds < 1)
+    added = "no plan: the compiler added 3 instructions that compute values again, to save memory"
+    assert added in " ".join(str(found).split())
 
 
 def test_version_that_the_compiler_refuses_does_not_end_the_search(model, monkeypatch):

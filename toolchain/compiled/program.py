@@ -81,6 +81,14 @@ class Compiled:
         return scratch_bytes(each.instruction for each in self.executed)
 
     @cached_property
+    def rematerialized(self) -> int:
+        """How many instructions compute values again, which the compiler added to save memory.
+
+        XLA's rematerialization names them so: "fusion.7.remat2".
+        """
+        return sum(".remat" in each.instruction.name for each in self.executed)
+
+    @cached_property
     def executed(self) -> list[Executed]:
         """The instructions that run, and how often each does."""
         return executed(self.module)

@@ -31,7 +31,8 @@ class Candidates:
 
     Args:
         found: the choices.
-        base: the program without a plan, which needs more than the budget.
+        base: the program without a plan, which needs more than the budget, or in which the compiler
+            computes values again to need less.
         budget: bytes of one device.
 
     Attributes:
@@ -173,9 +174,12 @@ class Candidates:
     def _expected(self, number: int) -> float:
         """The bytes that a choice should need, by what the compiler said of others."""
         fixed, choice = self.found.argument_bytes, self.all[number]
-        tried = [(self.all[0], self.base.needed)]
+        # What the compiler computes again by itself is not in the model.
+        tried = [] if self.base.rematerialized else [(self.all[0], self.base.needed)]
         tried += [(self.all[i], trial.needed) for i, trial in self.trials.items()]
         alike = [each for each in tried if each[0].is_like(choice)] or tried
+        if not alike:
+            return fixed + choice.peak
         known = sorted((c.peak, (needed - fixed) / max(c.peak, 1)) for c, needed in alike)
         peaks, ratios = ([each[i] for each in known] for i in range(2))
         return fixed + choice.peak * float(np.interp(choice.peak, peaks, ratios))

@@ -79,6 +79,8 @@ class CompiledVersion:
         host_seconds: how long it waits for copies to and from its host.
         scratch_bytes: of `needed`, those that the libraries of XLA:CPU take, which no
             buffer has.
+        rematerialized: how many instructions compute values again, which the compiler added to
+            save memory.
     """
 
     needed: int
@@ -90,6 +92,7 @@ class CompiledVersion:
     assumed: bool = False
     host_seconds: float = 0.0
     scratch_bytes: int = 0
+    rematerialized: int = 0
 
     @property
     def seconds(self) -> float | None:
@@ -125,4 +128,5 @@ def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -
         any(kernel.assumed for kernel in found.kernels),
         step.host_seconds,
         found.scratch_bytes,
+        found.rematerialized,
     )

@@ -12,7 +12,7 @@ from rich.table import Table
 from ...backend.targets import Target
 from ...display.console import text_console
 from ...errors import UsageError
-from ...units import show_bytes, show_seconds, text_width
+from ...units import counted, show_bytes, show_seconds, text_width
 from .changes import print_plan
 from .donation import Donation
 from .frontier import FitChoice
@@ -63,6 +63,11 @@ class Trial:
     measured: MeasuredRun | None = None
     assumed: bool = False
     compiled: CompiledVersion | None = field(default=None, repr=False)
+
+    @property
+    def rematerialized(self) -> int:
+        """How many instructions compute values again, which the compiler added to save memory."""
+        return self.compiled.rematerialized if self.compiled else 0
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -254,6 +259,9 @@ def _notes(result: FitResult) -> Iterator[str]:
     if result.unmeasured:
         names = ", ".join(result.unmeasured)
         yield f"not measured, since this machine has too little free memory: {names}"
+    if count := result.base.rematerialized:
+        again = counted(count, "instruction")
+        yield f"no plan: the compiler added {again} that compute values again, to save memory"
     if result.plan:
         yield f"checked: {result.checked}"
     chosen, following = result.chosen, result.following

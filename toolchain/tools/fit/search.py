@@ -97,7 +97,7 @@ class _Finder:
         if self.base is None:
             self.tell(f"compiling {self.lowered.name} for {self.target.name}")
             self.base = self._compiled("no plan", self._after(self.pipeline))
-        if self.base.needed <= self.budget:
+        if self.base.needed <= self.budget and not self.base.rematerialized:
             return self.result("")
         self.tell("choosing values to compute again")
         self.found = Choices(self.lowered, self.target, self.batch)
@@ -220,7 +220,7 @@ class _Finder:
             unsplit=self.found.unsplit,
             failed=tuple(f"{self._name(choice)}: {why}" for choice, why in failed),
         )
-        chosen = fastest(trials, self.budget)
+        chosen = fastest(all_trials, self.budget)
         if chosen is None or chosen.choice is None:
             return whole
         checked = self._check(chosen.choice)
