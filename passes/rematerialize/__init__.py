@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from jxc.cost.liveness import PeakBlock, Timeline, peak_block
+from jxc.cost.liveness import PeakBlock, peak_block
 from jxc.errors import UsageError
 from jxc.ir.labels import Label, label_of
 from jxc.ir.module import main_of, ops_of
 from jxc.ir.propagation import local_types
 from jxc.rewrite import File, PassContext, module_pass, remark
 
+from .copies import compares_bits
 from .in_loops import compute_again_in_loops
 from .pairs import prepare
 from .selectors import Selector, parse_options
@@ -94,7 +95,7 @@ def after_loops(
     assert main is not None
     with local_types(module):
         peak = peak_block(main.regions[0].blocks[0], context.device, context.rates)
-        return outcomes, peak, repeatable_values(peak.timeline)
+        return outcomes, peak, repeatable_values(peak)
 
 
 def _is_written(blocks: Sequence[ir.Block], selector: Selector) -> bool:
@@ -106,13 +107,29 @@ def _is_written(blocks: Sequence[ir.Block], selector: Selector) -> bool:
     return not selector.segments and any(selector.matches(label_of(op)) for op in ops)
 
 
-def repeatable_values(timeline: Timeline) -> dict[ir.Value, Label]:
+def repeatable_values(peak: PeakBlock) -> dict[ir.Value, Label]:
     """The stored values, made before a peak of memory, that can be computed again; with labels."""
+    timeline = peak.timeline
     end = max(timeline.tops, default=-1)
-    unfit = {*timeline.captured, *timeline.results}
+    unfit = {*timeline.captured, *timeline.results, *_compared_values(peak)}
     found = {}
     for step in timeline.steps[: end + 1]:
         values = [value for value in step.results if value not in unfit]
         if values and is_repeatable(step.op):
             found.update(dict.fromkeys(values, label_of(step.op)))
+    return found
+
+
+def _compared_values(peak: PeakBlock) -> set[ir.Value]:
+    """The stored values that are compared for equality, or from which XLA computes such values."""
+    compared = [op for op in ops_of(peak.block) if compares_bits(op)]
+    pending = [value for op in compared for value in op.operands]
+    found, seen = set[ir.Value](), set[ir.Value]()
+    while pending:
+        value = pending.pop()
+        if value in peak.timeline.made:
+            found.add(value)
+        elif value not in seen and not isinstance(value.owner, ir.Block):
+            pending += value.owner.operands
+        seen.add(value)
     return found

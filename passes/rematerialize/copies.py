@@ -10,13 +10,25 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
 from jxc.ir.module import captured_values, has_regions, walk
-from jxc.ir.values import element_type, shape_of
+from jxc.ir.values import direction_of, element_type, is_float, shape_of, splat_attr
 
 
 def used_by(op: ir.OpView) -> Iterator[ir.Value]:
     """The operands of an op, and of the ops in its regions."""
     yield from op.operands
     yield from captured_values(op)
+
+
+def compares_bits(op: ir.OpView) -> bool:
+    """Whether an op compares floats for equality, as the gradient of a maximum does.
+
+    XLA rounds a copy of a value otherwise, if it is computed in a kernel with other ops: then no
+    element equals the maximum. A comparison with a constant, or with itself, does not count.
+    """
+    if not isinstance(op, hlo.CompareOp) or direction_of(op) not in ("EQ", "NE"):
+        return False
+    is_constant = any(splat_attr(value) is not None for value in op.operands)
+    return is_float(op.lhs) and op.lhs != op.rhs and not is_constant
 
 
 def copy_with(op: ir.OpView, given: Mapping[ir.Value, ir.Value]) -> ir.OpView:

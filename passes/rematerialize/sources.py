@@ -15,7 +15,7 @@ from jxc.ir.values import element_type
 
 from .._shared.region import has_placeholder
 from ..loops.counted import CountedLoop, Index
-from .copies import used_by
+from .copies import compares_bits, used_by
 from .pairs import LoopPair, WrittenStack
 
 _WITHOUT_EFFECTS = ("sdy.sharding_constraint", "stablehlo.optimization_barrier")
@@ -144,6 +144,8 @@ def counters_of(loop: CountedLoop) -> dict[ir.Value, Index]:
 
 def why_not_again(op: ir.OpView) -> str:
     """Why an op must not run a second time; empty if it may."""
+    if compares_bits(op):
+        return "it is a comparison for equality, which another rounding of its operands changes"
     for each in (op, *walk(op)) if has_regions(op) else (op,):
         name = each.operation.name
         target = each.call_target_name.value if isinstance(each, hlo.CustomCallOp) else ""

@@ -12,7 +12,7 @@ from jxc.cost.liveness import peak_block
 from jxc.ir import clone_module
 from jxc.ir.locations import inline_calls
 from jxc.ir.module import main_of
-from jxc.passes.rematerialize import repeatable_values
+from jxc.passes.rematerialize import _compared_values, repeatable_values
 from jxc.passes.rematerialize.straight_line import compute_again
 from jxc.rewrite import PassContext
 from scripts.fuzzing.training import random_step, steps_in_a_loop
@@ -26,7 +26,7 @@ def rewritten(module, target, rng):
         inline_calls(copy.operation)
         outer = main_of(copy).regions[0].blocks[0]
         peak = peak_block(outer, context.device, context.rates)
-        values = list(repeatable_values(peak.timeline))
+        values = list(repeatable_values(peak))
         chosen = [value for value in values if rng.random() < 0.6]
         count = compute_again(peak.block, peak.timeline, chosen)
         copy.operation.verify()
@@ -108,3 +108,24 @@ def test_body_needs_less_memory():
         needed[pipeline] = compiled.memory_analysis().temp_size_in_bytes
     before, after = needed.values()
     assert after < 0.75 * before
+
+
+def test_values_that_are_compared_for_equality_are_kept():
+    def loss(w, x):
+        for _ in range(3):
+            x = jnp.sin(x @ w) * 3
+            x = jnp.tanh(x + x.max(-1, keepdims=True))
+        return (x**2).mean()
+
+    shapes = (256, 256), (4096, 256)
+    given = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    module = jxc.lower(jax.grad(loss), *given).module
+    context = PassContext("gpu:h100")
+    with module.context:
+        inline_calls(module.operation)
+        block = main_of(module).regions[0].blocks[0]
+        peak = peak_block(block, context.device, context.rates)
+        labels = [label.op for label in repeatable_values(peak).values()]
+        compared = _compared_values(peak)
+    assert "tanh" in labels and compared
+    assert not compared & set(repeatable_values(peak))

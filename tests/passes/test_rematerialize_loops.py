@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 import jxc
 from jxc.check import compare_modules
 from jxc.ir import walk
+from jxc.ir.values import direction_of
 from jxc.passes.rematerialize.loops import (
     freed_bytes,
     prepare,
@@ -307,3 +308,29 @@ def test_recompute_declines_what_saves_no_bytes():
 @given(programs(st.integers(2, 6)))
 def test_recompute_in_random_programs(program):
     recompute_all(*program)
+
+
+def test_a_comparison_for_equality_runs_once():
+    """The gradient of a maximum compares values with it, to the last bit."""
+
+    def function(x, ws):
+        def step(c, w):
+            hidden = jnp.sin(c @ w) * 3
+            return jnp.tanh(hidden + hidden.max(-1, keepdims=True)), None
+
+        return lax.scan(step, x, ws)[0]
+
+    comparisons = []
+
+    @jxc.module_pass
+    def after(module) -> None:
+        """Recompute everything, and collect comparisons."""
+        prepare(module)
+        recompute(stacked_values(module))
+        ops = [op for op in walk(module) if isinstance(op, hlo.CompareOp)]
+        comparisons.extend(op for op in ops if direction_of(op) == "EQ")
+
+    given_args = arrays(*WS)
+    jxc.lower(gradient(function), *given_args).opt([after])
+    assert len(comparisons) == 1
+    recompute_all(gradient(function), *given_args)

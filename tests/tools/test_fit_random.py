@@ -4,7 +4,6 @@ import pytest
 
 from scripts.fuzzing.plans import run
 
-
 MAXIMA = range(5472, 5473)
 """A step whose gradient compares values with their maximum, to the last bit."""
 

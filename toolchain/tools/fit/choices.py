@@ -217,7 +217,7 @@ def frontier_of(
         loops = loop_choices(copy.operation, device, rates)
         is_one = module_device_count(module) == 1
         hosts = host_choices(copy, loops, device, rates) if is_one else []
-        values = repeatable_values(peak.timeline)
+        values = repeatable_values(peak)
         found = Frontier(
             peak, values, loops, hosts, FitChoice((), 0, 0.0, parts=parts, kernels=kernels)
         )
