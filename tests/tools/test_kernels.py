@@ -248,17 +248,6 @@ def test_comparisons_of_a_sort_are_not_vectorized() -> None:
     assert kernel.flops.by_type == {"scalar-elementwise-f32": 1024 * 10}
 
 
-def test_convolution_in_a_layout_that_no_library_takes_is_slow_on_a_cpu_alone() -> None:
-    text = CONVOLUTION.format(inner=64, groups="")
-    (plain,) = kernels_of(parse_hlo(text))
-    (naive,) = kernels_of(parse_hlo(text.replace("01io", "01oi")))
-    assert set(naive.flops.by_type) == {"naive-convolution-tf32"}
-    for name, is_slower in (("cpu", True), ("gpu:h100", False), ("tpu:v5e", False)):
-        device = find_target(name).device
-        seconds = [kernel.roofline(device).compute_seconds for kernel in (plain, naive)]
-        assert (seconds[0] < seconds[1]) == is_slower and seconds[0] <= seconds[1]
-
-
 def test_depthwise_convolution_on_a_cpu_takes_longer_than_its_multiply_adds() -> None:
     """XLA:CPU computes one in scalar loops: the roofline would else prefer it to sums of slices."""
     device = find_target("cpu").device

@@ -98,6 +98,11 @@ TALL_PRODUCT = Rate(
 )
 TALL_ROW = 48
 """The multiply-adds in a row of that product."""
+NAIVE_CONVOLUTION = Rate(
+    "naive-convolution-multiply-add",
+    "one multiply-add in a convolution of 2x2 images by windows of 3x3, 32 to 32 f32, in ns",
+    0.6,
+)
 VOLUME_TAP = Rate(
     "tap-of-volume",
     "one element under one tap of a convolution of volumes by 3x3x3, 1 to 1 f32, in ns",

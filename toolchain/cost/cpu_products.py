@@ -277,7 +277,7 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
         each = max(alone, rates[roofline.CONVOLUTION])
         return _START_NS + conv.products * each * factor
     if not conv.is_of_library:
-        each = rates[cpu.GROUPED_BATCH if conv.batches > 1 else roofline.NAIVE_CONVOLUTION]
+        each = rates[cpu.GROUPED_BATCH if conv.batches > 1 else cpu.NAIVE_CONVOLUTION]
         met = conv.products if conv.rank > 2 else known_flops(op) / 2  # loops over holes as well
         return met * conv.batches * each
     each = rates[roofline.CONVOLUTION]

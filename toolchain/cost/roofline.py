@@ -33,11 +33,6 @@ DEPTHWISE_CONVOLUTION = Rate(
     "one multiply-add in a depthwise 3x3 convolution of f32, in ns",
     5.0 if IS_OLD else 3.0,
 )
-NAIVE_CONVOLUTION = Rate(
-    "naive-convolution-multiply-add",
-    "one multiply-add in a convolution of 2x2 images by windows of 3x3, 32 to 32 f32, in ns",
-    0.6,
-)
 SCALAR = Rate("scalar-flop", "one flop of a 3x3 maximum of f32, not vectorized, in ns", 1.2)
 LAUNCH = Rate("kernel-launch", "one kernel of a chain of products of 8x8, in ns", 400.0)
 
@@ -67,7 +62,6 @@ def peak_flops(rates: Rates) -> Mapping[str, float]:
         "convolution-": 2e9 / rates[CONVOLUTION],
         "grouped-convolution-": 2e9 / rates[GROUPED_CONVOLUTION],
         "depthwise-convolution-": 2e9 / rates[DEPTHWISE_CONVOLUTION],
-        "naive-convolution-": 2e9 / rates[NAIVE_CONVOLUTION],
         "scalar-elementwise-": 1e9 / rates[SCALAR],
         "elementwise-": 1e9 / rates[ELEMENTWISE],
         "function-": TRANSCENDENTAL * 1e9 / rates[FUNCTION],

@@ -6,7 +6,6 @@ instructions that are fused into it. Each is counted at the rate at which a devi
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -23,8 +22,6 @@ from .ops import (
 )
 from .pallas import estimate_of
 
-_IN_LAYOUT_OF_LIBRARY = re.compile(r"b(\d*)f_(\d*)io->b(\d*)f$")
-
 
 @dataclass
 class Flops:
@@ -36,8 +33,7 @@ class Flops:
             "f32", "bf16", ...: products and library calls, by the type of the left operand. "tf32"
             stands for f32 whose precision the program leaves to the compiler.
             "convolution-f32", "grouped-convolution-f32", "depthwise-convolution-f32": the same,
-            for convolutions; gradients of grouped ones count as depthwise. "naive-convolution-f32":
-            those whose layout no library of a CPU takes, as in loops and branches.
+            for convolutions; gradients of grouped ones count as depthwise.
             "function-f32": an exponential and the like. "scalar-function-f32": functions that a
             CPU does not vectorize. "scalar-elementwise-f32": pooling, and comparisons of sorts.
             "elementwise-f32": all other ops. The same with f64; other types run as f32 does.
@@ -114,8 +110,7 @@ def _kind_of_convolution(op: Instruction) -> str:
     if is_gradient or "batch_group_count" in op.attributes:
         return "depthwise-convolution-"
     if "feature_group_count" not in op.attributes:
-        is_of_library = _IN_LAYOUT_OF_LIBRARY.match(op.attributes["dim_labels"])
-        return "convolution-" if is_of_library else "naive-convolution-"
+        return "convolution-"
     is_depthwise = op.operands[1].shape.dims[dims.kernel_input_features] == 1
     return "depthwise-convolution-" if is_depthwise else "grouped-convolution-"
 

@@ -283,7 +283,7 @@ PROBES = [
         _PIXELS * _WINDOW * _FEATURES,
     ),
     Probe(
-        roofline.NAIVE_CONVOLUTION,
+        cpu.NAIVE_CONVOLUTION,
         lambda: (_convolution, [_ones(64, 2, 2, 32), _ones(3, 3, 32, 32)]),
         64 * 4 * 9 * 32 * 32,
     ),

@@ -196,7 +196,7 @@ def loop_speed(kernel: Kernel) -> float:
     """
     rates = rates_of("cpu")
     if convolution_in(kernel) is not None:
-        return rates[roofline.CONVOLUTION] / rates[roofline.NAIVE_CONVOLUTION]
+        return rates[roofline.CONVOLUTION] / rates[cpu.NAIVE_CONVOLUTION]
     return rates[roofline.PRODUCT] / rates[cpu.NAIVE] if "dot_general" in kernel.ops else 1.0
 
 
