@@ -13,4 +13,4 @@ def test_random_plans_keep_the_results(seeds):
     """`scripts/fuzz.py plans` runs more."""
     tally = run(seeds)
     assert not tally.finds, str(tally)
-    assert tally.programs == len(seeds) and tally.plans > len(seeds), str(tally)
+    assert tally.programs == len(seeds) and tally.plans >= len(seeds), str(tally)
