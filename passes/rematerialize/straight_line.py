@@ -19,9 +19,16 @@ from jxc.ir import build, is_used, walk
 from jxc.ir.module import has_regions, is_pure, ops_of
 from jxc.ir.values import element_type, is_float, is_integer, shape_of
 
+from .copies import compares_bits
+
 
 def is_repeatable(op: ir.OpView) -> bool:
-    """Whether computing `op` twice has no effect: no custom call, token or random state."""
+    """Whether computing `op` twice has no effect: no custom call, token or random state.
+
+    A comparison for equality is not, as in loops: a copy may find other bits.
+    """
+    if compares_bits(op):
+        return False
     ops = [op, *walk(op)] if has_regions(op) else [op]
     ends = ("stablehlo.return",)
     return all(

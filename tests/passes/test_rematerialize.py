@@ -11,9 +11,10 @@ from jxc.check.numbering import is_same_by_numbering
 from jxc.cost.liveness import peak_block
 from jxc.ir import clone_module
 from jxc.ir.locations import inline_calls
-from jxc.ir.module import main_of
+from jxc.ir.module import main_of, ops_of
 from jxc.passes.rematerialize import _compared_values, repeatable_values
-from jxc.passes.rematerialize.straight_line import compute_again
+from jxc.passes.rematerialize.copies import compares_bits
+from jxc.passes.rematerialize.straight_line import compute_again, is_repeatable
 from jxc.rewrite import PassContext
 from scripts.fuzzing.training import random_step, steps_in_a_loop
 
@@ -127,5 +128,7 @@ def test_values_that_are_compared_for_equality_are_kept():
         peak = peak_block(block, context.device, context.rates)
         labels = [label.op for label in repeatable_values(peak).values()]
         compared = _compared_values(peak)
+        equalities = [op for op in ops_of(block) if compares_bits(op)]
     assert "tanh" in labels and compared
     assert not compared & set(repeatable_values(peak))
+    assert equalities and not any(map(is_repeatable, equalities))

@@ -201,7 +201,7 @@ class _Finder:
         candidates = self.candidates
         trials = with_own_names(candidates.distinct_trials) if candidates else []
         base, *trials = all_trials = self._measured([self.base, *trials])
-        small = [each for each in all_trials if self._is_to_run(each) and self.measurement]
+        to_run = filter(self._is_to_run, all_trials if self.measurement else [])
         whole = FitResult(
             self.lowered.name,
             self.target,
@@ -210,7 +210,7 @@ class _Finder:
             tuple(trials),
             chosen=base if base.needed <= self.budget else None,
             stopped=stopped,
-            unmeasured=tuple(each.name for each in small if each.measured is None),
+            unmeasured=tuple(each.name for each in to_run if each.measured is None),
         )
         if self.found is None or candidates is None:
             return whole
