@@ -2,8 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 import jxc
+
+pytestmark = pytest.mark.usefixtures("untimed")
 
 
 def loss(params, x):

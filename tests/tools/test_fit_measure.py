@@ -1,4 +1,4 @@
-"""`jxc fit --measure`: the measured peak and time stand beside the promised ones."""
+"""Versions for this CPU run: each as it is compiled, and with `--measure` all of them in turn."""
 
 import json
 import subprocess
@@ -12,8 +12,9 @@ import pytest
 import jxc
 from jxc.errors import UsageError
 from jxc.events.resident import peak_growth
-from jxc.tools.fit import measure
+from jxc.tools.fit import clock, measure
 from jxc.tools.fit.candidates import fastest
+from jxc.tools.fit.clock import Clock
 from jxc.tools.fit.measure import Measurement
 from jxc.tools.fit.result import MeasuredRun, Trial
 
@@ -55,6 +56,59 @@ def test_measured_peaks_are_near_the_promised_ones():
     assert found.as_json()["chosen"]["measured_seconds"] == found.chosen.measured.seconds
 
 
+def test_versions_are_timed_as_they_are_compiled():
+    found = jxc.fit(step, *arguments(), max_memory="40MiB")
+    assert found.plan is not None
+    for trial in (found.base, found.chosen):
+        assert trial.is_timed and trial.measured is None
+        assert trial.seconds == trial.as_json()["timed_seconds"] > 0
+        assert trial.as_json()["estimated_seconds"] == trial.compiled.seconds
+    assert "time, measured" in str(found) and "roofline" not in str(found)
+
+
+def test_fastest_timed_version_is_chosen(monkeypatch):
+    monkeypatch.setattr(Clock, "seconds", lambda self, lowered, found: 1 / found.roofline_seconds)
+    found = jxc.fit(step, *arguments(), max_memory="40MiB", pipeline="O0")
+    fit = [trial for trial in found.trials if trial.needed <= 40 * MIB]
+    assert len(fit) > 1 and found.chosen is min(fit, key=lambda trial: trial.seconds)
+
+
+def test_version_that_does_not_run_has_a_time_by_the_model(monkeypatch):
+    times = iter([1.0])
+    monkeypatch.setattr(Clock, "seconds", lambda self, lowered, found: next(times, None))
+    found = jxc.fit(step, *arguments(), max_memory="40MiB")
+    assert found.base.is_timed and not any(trial.is_timed for trial in found.trials)
+    assert found.chosen.seconds == 1.0 + found.chosen.choice.seconds
+
+
+def doubled_until(x, limit):
+    return jax.lax.while_loop(lambda y: y.sum() < limit, lambda y: 2 * y, x)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: jax.debug.callback(called.append, x.sum()),
+        lambda x: doubled_until(x, -jnp.inf),
+    ],
+    ids=["effect", "loop of unknown trip count"],
+)
+def test_program_that_must_not_run_is_not_timed(program):
+    found = jxc.fit(program, jax.ShapeDtypeStruct((64, 64), jnp.float32), max_memory="1MiB")
+    assert not found.base.is_timed and not called
+    assert "time: the roofline, a lower bound, since the program was not run" in str(found)
+
+
+called = []
+
+
+def test_program_larger_than_half_of_the_free_memory_is_not_timed(monkeypatch):
+    monkeypatch.setattr(clock, "free_bytes", lambda: 100 * MIB)
+    found = jxc.fit(step, *arguments(), max_memory="40MiB")
+    assert not found.base.is_timed and not found.chosen.is_timed
+    assert found.base.as_json()["timed_seconds"] is None
+
+
 def test_fastest_measured_version_is_chosen(monkeypatch):
     seconds = {"no plan": 1.0}
 
@@ -64,6 +118,7 @@ def test_fastest_measured_version_is_chosen(monkeypatch):
         return [MeasuredRun(trial.needed, seconds[trial.name]) for trial in trials]
 
     monkeypatch.setattr(Measurement, "runs", runs)
+    monkeypatch.setattr(Clock, "seconds", lambda self, lowered, found: None)
     given = {"max_memory": "40MiB", "pipeline": "O0"}
     promised, measured = (jxc.fit(step, *arguments(), **given, measure=m) for m in (False, True))
     fit = [trial for trial in measured.trials if trial.measured]

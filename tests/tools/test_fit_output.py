@@ -10,10 +10,12 @@ import pytest
 import jxc
 from jxc.ir.labels import Label
 from jxc.passes.rematerialize.selectors import Selector
-from jxc.tools.fit.changes import _by_compiler, _rows
+from jxc.tools.fit.changes import _as_compiled, _rows
 from jxc.tools.fit.frontier import FitChoice
 from jxc.tools.fit.names import with_own_names
 from jxc.tools.fit.result import Trial
+
+pytestmark = pytest.mark.usefixtures("untimed")
 
 
 def recurrent(weights, xs):
@@ -52,18 +54,18 @@ def test_lines_of_loops_are_no_equal_shares(of_loops):
 
 def test_last_line_of_a_plan_is_the_difference_of_the_versions(of_loops):
     chosen, base = of_loops.chosen, of_loops.base
-    freed, added = _by_compiler(of_loops.plan)
+    freed, added = _as_compiled(of_loops.plan)
     assert freed == base.needed - chosen.needed
     assert added == pytest.approx(chosen.seconds - base.seconds)
     names = [str(row[0]) for row in _rows(of_loops.plan)]
-    assert names[-2:] == ["what the model leaves out", "in all, by the compiler"]
+    assert names[-2:] == ["what the model leaves out", "in all"]
 
 
 def test_plan_without_a_known_time_has_no_sum_of_times(of_loops):
     notes = {k: v for k, v in of_loops.plan.made_for.items() if not k.startswith("seconds")}
     assert [*_rows(replace(of_loops.plan, made_for=notes))][-1][-1] == ""
     notes = {k: v for k, v in notes.items() if "without" not in k}
-    assert "by the compiler" not in str([*_rows(replace(of_loops.plan, made_for=notes))][-1])
+    assert "in all" not in str([*_rows(replace(of_loops.plan, made_for=notes))][-1])
 
 
 def test_versions_have_names_of_their_own(of_loops):

@@ -128,7 +128,8 @@ def fit_command(
                 seconds=seconds,
                 exact=exact,
                 batch=batch,
-                run_with=(job.args, job.kwargs) if measure else None,
+                run_with=(job.args, job.kwargs),
+                measure=measure,
                 only_shardings=only_shardings,
                 tell=tell,
             )

@@ -1,4 +1,4 @@
-"""What a plan changes, as a table: each measure by the model, and all of them by the compiler."""
+"""What a plan changes, as a table: each measure by the model, and all of them as compiled."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _rows(plan: FitPlan) -> Iterator[tuple[Any, ...]]:
         if measures := plan.of(section):
             yield (title,)
             yield from map(_row, measures)
-    if (total := _by_compiler(plan)) is None:
+    if (total := _as_compiled(plan)) is None:
         return
     freed = total[0] - sum(size for size, _ in modelled)
     seconds = None if total[1] is None else total[1] - sum(time for _, time in modelled)
@@ -51,7 +51,7 @@ def _rows(plan: FitPlan) -> Iterator[tuple[Any, ...]]:
         names = ", ".join(f"{name} ({counted(n, 'time')})" for name, n in plan.kernels.items())
         rest = f"replaced by kernels: {names}"
     yield rest, "", "", *_amounts(freed, seconds)
-    yield "in all, by the compiler", "", "", *_amounts(*total)
+    yield "in all", "", "", *_amounts(*total)
 
 
 def _row(measure: Measure) -> tuple[Any, ...]:
@@ -66,7 +66,7 @@ def _amounts(size: int, seconds: float | None) -> tuple[str, str]:
     return freed, "" if seconds is None else _added(seconds)
 
 
-def _by_compiler(plan: FitPlan) -> tuple[int, float | None] | None:
+def _as_compiled(plan: FitPlan) -> tuple[int, float | None] | None:
     """The bytes that the plan frees and the time that it adds; None if they are not known."""
     notes = plan.made_for
     if "needed_without_plan_bytes" not in notes:

@@ -12,6 +12,7 @@ from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
 from ...ir.shardings import argument_specs, module_device_count, parse_mesh
 from ...units import parse_bytes
+from .clock import clock_of
 from .measure import Measurement, require_measurable
 from .meshes.result import MeshFit
 from .meshes.search import meshes_for, search_meshes
@@ -105,7 +106,8 @@ def fit(
             seconds=seconds,
             exact=exact,
             batch=batch,
-            run_with=(args, kwargs) if measure else None,
+            run_with=(args, kwargs),
+            measure=measure,
             tell=tell,
         )
 
@@ -122,21 +124,23 @@ def fit_lowered(
     seconds: float = 300.0,
     exact: bool = False,
     batch: str = "",
-    run_with: tuple[Sequence[Any], Mapping[str, Any]] | None = None,
+    run_with: tuple[Sequence[Any], Mapping[str, Any]] = ((), {}),
+    measure: bool = False,
     only_shardings: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult | MeshFit:
     """The plan or the shardings of a lowered program; arguments and errors as of `fit`.
 
-    The versions that fit are measured if `run_with` has the arguments of the function. Over
-    several devices, `only_shardings` leaves out plans.
+    Versions for this machine's CPU run with the arguments `run_with`; those without a value are
+    random. Over several devices, `only_shardings` leaves out plans.
     """
     given: dict[str, Any] = {"pipeline": pipeline, "assume": assume}
     given |= {"seconds": seconds, "tell": tell, "exact": exact, "batch": batch}
     if not searches_shardings(lowered, target, mesh, devices):
-        measurement = None if run_with is None else Measurement(lowered, *run_with)
-        return search(lowered, target, budget, measurement=measurement, **given)
-    if run_with is not None:
+        clock = clock_of(lowered, target, *run_with)
+        measurement = Measurement(lowered, *run_with) if measure else None
+        return search(lowered, target, budget, clock=clock, measurement=measurement, **given)
+    if measure:
         raise UsageError("fit: only a program of one device can be measured here")
     meshes = meshes_for(lowered, target, mesh, devices)
     return search_meshes(lowered, target, budget, meshes, only_shardings=only_shardings, **given)

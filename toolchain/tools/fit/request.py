@@ -10,6 +10,7 @@ from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...compiled.program import Refused, compile_module
 from ...errors import JxcError
+from .clock import Clock
 
 _SHOWN = 6
 """The buffers that are shown of a program that does not fit."""
@@ -81,6 +82,7 @@ class CompiledVersion:
             buffer has.
         rematerialized: how many instructions compute values again, which the compiler added to
             save memory.
+        timed_seconds: of a run on this machine; None if it did not run.
     """
 
     needed: int
@@ -93,21 +95,25 @@ class CompiledVersion:
     host_seconds: float = 0.0
     scratch_bytes: int = 0
     rematerialized: int = 0
+    timed_seconds: float | None = None
 
     @property
     def seconds(self) -> float | None:
-        """The time of a run; None if the compiler refused the version."""
+        """The time of a run by these numbers; None if the compiler refused the version."""
         known = self.computation_seconds
         return None if known is None else known + self.waiting_seconds + self.host_seconds
 
 
-def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -> CompiledVersion:
+def compile_version(
+    lowered: Lowered, target: Target, mesh: Mapping[str, int], clock: Clock | None = None
+) -> CompiledVersion:
     """Compile one version of a program.
 
     Args:
         lowered: the version, after its passes.
         target: the hardware.
         mesh: the sizes of its axes; empty for one device.
+        clock: times it on this machine.
 
     Raises:
         JxcError: the compiler refused it for another reason than its memory.
@@ -129,4 +135,5 @@ def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -
         step.host_seconds,
         found.scratch_bytes,
         found.rematerialized,
+        clock.seconds(lowered, found) if clock else None,
     )

@@ -45,7 +45,8 @@ class Trial:
     Attributes:
         name: for the table.
         needed: bytes of one device, by the compiler; 0 if it refused the program without a number.
-        seconds: of a run, estimated from the compiler's numbers; None for a refused program.
+        seconds: of a run: timed here, or estimated from the compiler's numbers; None for a refused
+            program.
         assumed: whether a loop of unknown trip count is taken to run once in this time.
         choice: what is computed again; None for the program without a plan.
         largest: descriptions of the largest buffers at the peak.
@@ -69,12 +70,20 @@ class Trial:
         """How many instructions compute values again, which the compiler added to save memory."""
         return self.compiled.rematerialized if self.compiled else 0
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether the time is that of a run on this machine."""
+        return self.compiled is not None and self.compiled.timed_seconds is not None
+
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
+        timed = self.compiled.timed_seconds if self.compiled else None
+        estimated = self.compiled.seconds if self.compiled and timed else self.seconds
         return {
             "name": self.name,
             "needed_bytes": self.needed,
-            "estimated_seconds": self.seconds,
+            "estimated_seconds": estimated,
+            "timed_seconds": timed,
             "compile_seconds": self.compile_seconds,
             "measured_bytes": self.measured.needed if self.measured else None,
             "measured_seconds": self.measured.seconds if self.measured else None,
@@ -86,7 +95,7 @@ def trial_of(name: str, found: CompiledVersion) -> Trial:
     return Trial(
         name,
         found.needed,
-        found.seconds,
+        found.seconds if found.timed_seconds is None else found.timed_seconds,
         largest=found.largest,
         compile_seconds=found.compile_seconds,
         assumed=found.assumed,
@@ -190,7 +199,8 @@ def as_text(result: FitResult) -> str:
         table = Table(box=None, pad_edge=False)
         table.add_column("version", overflow="fold")
         table.add_column("needs", justify="right", no_wrap=True)
-        table.add_column("time", justify="right", no_wrap=True)
+        time = "time, measured" if result.base.is_timed else "time"
+        table.add_column(time, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)
         for trial in (result.base, *result.trials):
             table.add_row(*_row(result, trial))
@@ -256,6 +266,8 @@ def _notes(result: FitResult) -> Iterator[str]:
         if trial.measured and (trial.measured.needed or 0) > _NEAR * trial.needed:
             uncounted = show_bytes((trial.measured.needed or 0) - trial.needed)
             yield f"{trial.name}: {uncounted} are in no buffer that XLA counts, but in libraries"
+    if result.target.kind == "cpu" and not result.base.is_timed:
+        yield "time: the roofline, a lower bound, since the program was not run"
     if result.unmeasured:
         names = ", ".join(result.unmeasured)
         yield f"not measured, since this machine has too little free memory: {names}"

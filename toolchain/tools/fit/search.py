@@ -15,6 +15,7 @@ from ...errors import JxcError
 from .candidates import Candidates, fastest
 from .check import check_plan
 from .choices import Choices, passes_of
+from .clock import Clock
 from .donation import donation_of
 from .frontier import FitChoice
 from .measure import Measurement
@@ -35,6 +36,7 @@ def search(
     seconds: float = 300.0,
     exact: bool = False,
     batch: str = "",
+    clock: Clock | None = None,
     measurement: Measurement | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FitResult:
@@ -49,6 +51,7 @@ def search(
         seconds: after so many, no further version is compiled than a first one with a plan.
         exact: whether the batch may not be split, nor kernels used: both sum in another order.
         batch: the arguments that have the batch, as for `microbatch`; found if empty.
+        clock: times each version as it is compiled, if it can time the program.
         measurement: runs the versions that fit, of which the fastest is chosen, unless the search
             was interrupted; for this machine's CPU.
         tell: called with what is being done.
@@ -58,7 +61,7 @@ def search(
         JxcError: the program cannot be lowered or compiled for the target.
     """
     request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
-    finder = _Finder(request, measurement)
+    finder = _Finder(request, measurement, clock)
     try:
         return finder.with_advice(finder.run())
     except KeyboardInterrupt:
@@ -84,8 +87,13 @@ def search_from(request: FitRequest, base: Trial) -> FitResult:
 class _Finder:
     """The state of one search, from which a result can be made at any time."""
 
-    def __init__(self, request: FitRequest, measurement: Measurement | None = None) -> None:
-        self.request, self.measurement = request, measurement
+    def __init__(
+        self,
+        request: FitRequest,
+        measurement: Measurement | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.request, self.measurement, self.clock = request, measurement, clock
         self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
         self.pipeline, self.tell = request.pipeline, request.tell
         self.exact, self.batch = request.exact, request.batch
@@ -97,6 +105,7 @@ class _Finder:
         if self.base is None:
             self.tell(f"compiling {self.lowered.name} for {self.target.name}")
             self.base = self._compiled("no plan", self._after(self.pipeline))
+            self.clock = self.clock if self.base.is_timed else None
         if self.base.needed <= self.budget and not self.base.rematerialized:
             return self.result("")
         self.tell("choosing values to compute again")
@@ -140,12 +149,13 @@ class _Finder:
         name = self._name(choice)
         self.tell(f"compiling with {name}")
         trial = self._compiled(name, self._rewritten(choice))
-        if trial.assumed and not self.base.assumed:
+        is_unknown = trial.assumed and not self.base.assumed
+        if is_unknown or (self.clock and trial.seconds is not None and not trial.is_timed):
             trial = replace(trial, seconds=self._modelled(choice))
         return replace(trial, choice=choice)
 
     def _modelled(self, choice: FitChoice) -> float:
-        """The time of a choice whose loops have trip counts that the compiler does not know."""
+        """The time of a choice that did not run, or that has loops of unknown trip count."""
         assert self.base is not None and self.found is not None
         base = self.base.seconds
         if base is None:
@@ -193,7 +203,8 @@ class _Finder:
         return BatchSplit(choice.parts, first.peak - alone.peak, alone.seconds - first.seconds)
 
     def _compiled(self, name: str, lowered: Lowered) -> Trial:
-        return trial_of(name, compile_version(lowered, self.target, self.lowered.mesh))
+        found = compile_version(lowered, self.target, self.lowered.mesh, self.clock)
+        return trial_of(name, found)
 
     def result(self, stopped: str) -> FitResult:
         """What was found until now."""
