@@ -1,4 +1,4 @@
-"""Sums of a matrix times a broadcast vector, as products of matrices and vectors."""
+"""Sums of products: of a matrix and a vector as a dot, of others without dimensions of extent 1."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
+from jxc.ir import build
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
-from jxc.rewrite import reassociates, rule
+from jxc.rewrite import exact, reassociates, rule
 
 from .._shared.reduce_body import combiner_of
 
@@ -42,6 +43,27 @@ def product_to_dot(op: hlo.ReduceOp) -> ir.Value | None:
                 dims = _dimensions(op, repeated)
                 if dims is not None and _is_in_memory(x, op):
                     return _dot(op, x, repeated.owner.operand, dims)
+    return None
+
+
+@rule(exact, producer=hlo.MulOp, priced=True)
+def sum_of_product_without_units(op: hlo.ReduceOp) -> ir.Value | None:
+    """reduce(x * y, 0) -> reshape(reduce(reshape(x) * reshape(y), 0)), without extents of 1.
+
+    For sums over one dimension.
+    """
+    shape = static_shape(*op.inputs)
+    if shape is None or len(op.dimensions) != 1 or not _is_plain_sum(op):
+        return None
+    over = op.dimensions[0]
+    kept = [dim for dim, size in enumerate(shape) if size != 1 or dim == over]
+    match op.inputs[0].owner:
+        case hlo.MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
+            if lhs == rhs or len(kept) == len(shape):
+                return None
+            x, y = (build.reshape(each, [shape[dim] for dim in kept]) for each in (lhs, rhs))
+            found = build.reduce_sum(hlo.multiply(x, y), [kept.index(over)])
+            return build.reshape(found, shape_of(op.results[0]))
     return None
 
 

@@ -1,4 +1,4 @@
-"""Memory that XLA:CPU's library for convolutions takes beside the buffers."""
+"""Memory that libraries of XLA:CPU take beside the buffers."""
 
 import math
 
@@ -91,3 +91,48 @@ def test_products_take_packed_blocks_or_sums_of_parts(called, summed, expected):
     text = PRODUCT.replace("CALLED", called).replace("SUMMED", "1")
     text = text.replace("LEFT", f"256,{summed}").replace("RIGHT", f"{summed},128")
     assert scratch_bytes(parse_hlo(text).entry.instructions) == expected
+
+
+SUM = """HloModule sum
+
+%plus (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%body (x: f32[SHAPE], y: f32[SHAPE]) -> f32[KEPT] {
+  %x = f32[SHAPE] parameter(0)
+  %y = f32[SHAPE] parameter(1)
+  %s = f32[SHAPE] OP(%x, %y)
+  %z = f32[] constant(0)
+  ROOT %r = f32[KEPT] reduce(%s, %z), dimensions={OVER}, to_apply=%plus
+}
+
+ENTRY %main (x: f32[SHAPE], y: f32[SHAPE]) -> f32[KEPT] {
+  %x = f32[SHAPE] parameter(0)
+  %y = f32[SHAPE] parameter(1)
+  ROOT %f = f32[KEPT] fusion(%x, %y), kind=kCustom, calls=%body, \
+backend_config={"fusion_config":{"kind":"__ynn_fusion"}}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "over", "expected"),
+    [
+        ("add", (64, 4096), 0, 4 * 64 * 4096 // 8),  # rows of an eighth of `_WIDE`
+        ("add", (8, 2**16), 0, 4 * 8 * 2**16),
+        ("add", (4, 8, 2**15), 1, 2 * 4 * 8 * 2**15),  # on each core
+        ("add", (64, 4096), 1, 0),
+        ("multiply", (1, 64, 4096), 2, 5 * 4 * 64 * 4096),
+        ("multiply", (2, 64, 4096), 2, 0),
+    ],
+)
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_sums_take_copies_in_older_versions(op, shape, over, expected, is_copied, monkeypatch):
+    monkeypatch.setattr(scratch, "_ARE_SUMS_COPIED", is_copied)
+    text = SUM.replace("SHAPE", ",".join(map(str, shape))).replace("OP", op)
+    kept = ",".join(str(size) for dim, size in enumerate(shape) if dim != over)
+    module = parse_hlo(text.replace("OVER", str(over)).replace("KEPT", kept))
+    assert scratch_bytes(module.entry.instructions) == (expected if is_copied else 0)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 
+from ..ir.values import shape_of
 from .flops import elements_of
 from .formulas import ARITHMETIC, FUNCTIONS, names
 
@@ -86,6 +88,19 @@ def is_library_reduction(node: Node) -> bool:
     if node.name != "reduce" or len(node.results) > 1 or not is_of_floats(node):
         return False
     return elements_of_value(node.operands[0]) >= LEAST_OF_LIBRARY
+
+
+def is_copied_product(node: Node) -> bool:
+    """Whether a sum of products of f32 over one dimension keeps one of extent 1.
+
+    XLA:CPU's library of jaxlib 0.10.2 computes it as a batch of matrix products, whose operands it
+    copies in other orders: five times the bytes of the products.
+    """
+    dims, product = list(node.op.attributes["dimensions"]), node.op.operands[0].owner
+    if len(dims) != 1 or not isinstance(product, hlo.MulOp) or product.lhs == product.rhs:
+        return False
+    shape, kind = shape_of(product.result), product.result.type.element_type
+    return 1 in (*shape[: dims[0]], *shape[dims[0] + 1 :]) and isinstance(kind, ir.F32Type)
 
 
 def is_of_floats(node: Node) -> bool:

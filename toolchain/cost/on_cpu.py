@@ -20,7 +20,14 @@ from .cpu_products import convolution_ns, copied_operands, copies_for_dot, dot_n
 from .device import Device
 from .flops import known_flops
 from .formulas import ARITHMETIC, FUNCTIONS, SCALAR_FUNCTIONS
-from .node import ELEMENTWISE, FusedKernel, Node, is_library_reduction, takes_columns
+from .node import (
+    ELEMENTWISE,
+    FusedKernel,
+    Node,
+    is_copied_product,
+    is_library_reduction,
+    takes_columns,
+)
 from .price import Model, width_of
 from .rates import IS_OLD, Rates
 
@@ -226,10 +233,12 @@ class OnCpu(Model):
             return 0.0
         if len(node.results) > 1:
             return elements * self.rates[cpu.SEARCHED]
+        is_inside = IS_OLD and is_library_reduction(node)
+        if is_inside and cpu.body_of(node.op) == "add" and is_copied_product(node):
+            return elements * self.rates[cpu.WIDE_ROW]
         inner = prod(shape[dims[-1] + 1 :])
         rate = cpu.ROW_SUM if cpu.body_of(node.op) == "add" else cpu.ROW_EXTREMUM
         start = 0.0 if is_integer(node.key) else self.rates[rate]  # LLVM adds rows at once
-        is_inside = IS_OLD and is_library_reduction(node)
         is_wide = inner * combined == prod(shape) and cpu.are_few_wide_rows(combined, inner)
         if is_wide and (is_root or is_inside):
             is_computed = any(n.name in _COUNTED_OR_FUNCTION for n in kernel.nodes)

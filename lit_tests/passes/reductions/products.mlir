@@ -78,3 +78,53 @@ func.func @product_to_dot_not_of_other_sums(%x: tensor<64x256xf32>, %v: tensor<2
   %n = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
   return %r, %s, %t, %m, %n : tensor<64xf32>, tensor<64xf32>, tensor<64xbf16>, tensor<64x256xf32>, tensor<64xf32>
 }
+
+// -----
+
+// One dimension of extent 1 is kept, in front of the others or among them.
+// CHECK-LABEL: func.func @sum_of_product_without_units(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x64x256xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<1x64x256xf32>
+// CHECK-DAG: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<1x64x256xf32>) -> tensor<64x256xf32>
+// CHECK-DAG: %[[B:[a-z0-9_]+]] = stablehlo.reshape %[[Y]] : (tensor<1x64x256xf32>) -> tensor<64x256xf32>
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.multiply %[[A]], %[[B]] : tensor<64x256xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reduce(%[[P]] init: {{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.reshape %[[R]] : (tensor<64xf32>) -> tensor<1x64xf32>
+// CHECK-NEXT: return %[[S]]
+func.func @sum_of_product_without_units(%x: tensor<1x64x256xf32>, %y: tensor<1x64x256xf32>) -> tensor<1x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.multiply %x, %y : tensor<1x64x256xf32>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<1x64x256xf32>, tensor<f32>) -> tensor<1x64xf32>
+  return %r : tensor<1x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @sum_of_product_without_units_over_columns(
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<64x256xf32>, tensor<f32>) -> tensor<256xf32>
+// CHECK-NEXT: stablehlo.reshape {{.*}} -> tensor<1x256x1xf32>
+func.func @sum_of_product_without_units_over_columns(%x: tensor<64x1x256x1xf32>, %y: tensor<64x1x256x1xf32>) -> tensor<1x256x1xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.multiply %x, %y : tensor<64x1x256x1xf32>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x1x256x1xf32>, tensor<f32>) -> tensor<1x256x1xf32>
+  return %r : tensor<1x256x1xf32>
+}
+
+// -----
+
+// A square, a sum over two dimensions, one without extents of 1, a maximum.
+// CHECK-LABEL: func.func @sum_of_product_without_units_not_of_others(
+// CHECK-NOT: stablehlo.reshape
+// CHECK: return
+func.func @sum_of_product_without_units_not_of_others(%x: tensor<1x64x256xf32>, %y: tensor<1x64x256xf32>, %z: tensor<64x256xf32>, %w: tensor<64x256xf32>) -> (tensor<1x64xf32>, tensor<1xf32>, tensor<64xf32>, tensor<1x64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.multiply %x, %x : tensor<1x64x256xf32>
+  %q = stablehlo.multiply %x, %y : tensor<1x64x256xf32>
+  %o = stablehlo.multiply %z, %w : tensor<64x256xf32>
+  %m = stablehlo.multiply %y, %x : tensor<1x64x256xf32>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<1x64x256xf32>, tensor<f32>) -> tensor<1x64xf32>
+  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<1x64x256xf32>, tensor<f32>) -> tensor<1xf32>
+  %t = stablehlo.reduce(%o init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  %n = stablehlo.reduce(%m init: %zero) applies stablehlo.maximum across dimensions = [2] : (tensor<1x64x256xf32>, tensor<f32>) -> tensor<1x64xf32>
+  return %r, %s, %t, %n : tensor<1x64xf32>, tensor<1xf32>, tensor<64xf32>, tensor<1x64xf32>
+}
