@@ -50,7 +50,7 @@ def product_to_dot(op: hlo.ReduceOp) -> ir.Value | None:
 def sum_of_product_without_units(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x * y, 0) -> reshape(reduce(reshape(x) * reshape(y), 0)), without extents of 1.
 
-    For sums over one dimension.
+    For sums over one dimension. XLA undoes it for columns that are computed.
     """
     shape = static_shape(*op.inputs)
     if shape is None or len(op.dimensions) != 1 or not _is_plain_sum(op):
@@ -60,6 +60,8 @@ def sum_of_product_without_units(op: hlo.ReduceOp) -> ir.Value | None:
     match op.inputs[0].owner:
         case hlo.MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
             if lhs == rhs or len(kept) == len(shape):
+                return None
+            if shape[-1] == 1 and not (_is_in_memory(lhs, op) and _is_in_memory(rhs, op)):
                 return None
             x, y = (build.reshape(each, [shape[dim] for dim in kept]) for each in (lhs, rhs))
             found = build.reduce_sum(hlo.multiply(x, y), [kept.index(over)])

@@ -112,12 +112,15 @@ func.func @sum_of_product_without_units_over_columns(%x: tensor<64x1x256x1xf32>,
 
 // -----
 
-// A square, a sum over two dimensions, one without extents of 1, a maximum.
+// A square, a sum over two dimensions, one without extents of 1, a maximum, a computed column.
 // CHECK-LABEL: func.func @sum_of_product_without_units_not_of_others(
 // CHECK-NOT: stablehlo.reshape
 // CHECK: return
-func.func @sum_of_product_without_units_not_of_others(%x: tensor<1x64x256xf32>, %y: tensor<1x64x256xf32>, %z: tensor<64x256xf32>, %w: tensor<64x256xf32>) -> (tensor<1x64xf32>, tensor<1xf32>, tensor<64xf32>, tensor<1x64xf32>) {
+func.func @sum_of_product_without_units_not_of_others(%x: tensor<1x64x256xf32>, %y: tensor<1x64x256xf32>, %z: tensor<64x256xf32>, %w: tensor<64x256xf32>, %c: tensor<8192x1xf32>, %d: tensor<8192x1xf32>) -> (tensor<1x64xf32>, tensor<1xf32>, tensor<64xf32>, tensor<1x64xf32>, tensor<1xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %c : tensor<8192x1xf32>
+  %f = stablehlo.multiply %e, %d : tensor<8192x1xf32>
+  %u = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8192x1xf32>, tensor<f32>) -> tensor<1xf32>
   %p = stablehlo.multiply %x, %x : tensor<1x64x256xf32>
   %q = stablehlo.multiply %x, %y : tensor<1x64x256xf32>
   %o = stablehlo.multiply %z, %w : tensor<64x256xf32>
@@ -126,5 +129,5 @@ func.func @sum_of_product_without_units_not_of_others(%x: tensor<1x64x256xf32>, 
   %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<1x64x256xf32>, tensor<f32>) -> tensor<1xf32>
   %t = stablehlo.reduce(%o init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
   %n = stablehlo.reduce(%m init: %zero) applies stablehlo.maximum across dimensions = [2] : (tensor<1x64x256xf32>, tensor<f32>) -> tensor<1x64xf32>
-  return %r, %s, %t, %n : tensor<1x64xf32>, tensor<1xf32>, tensor<64xf32>, tensor<1x64xf32>
+  return %r, %s, %t, %n, %u : tensor<1x64xf32>, tensor<1xf32>, tensor<64xf32>, tensor<1x64xf32>, tensor<1xf32>
 }
