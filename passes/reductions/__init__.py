@@ -17,8 +17,9 @@ Only for CPU. Speed against XLA, and compile time added:
 - Sums of a matrix in memory times a broadcast vector become matrix-vector products: 1.3 to 7 times
   faster from 8,192 elements on; the solver of mujoco_mjx 1.4.
 - Sums of products of two f32 tensors, of which a dimension of extent 1 remains, lose that dimension
-  on jaxlib 0.10.2: 3 to 45 times faster from 32,768 elements on, and 1 to 2 below, where XLA computes
-  matrix products with one row. The gradient of softmax for a batch of one: 3, of attention 1.6.
+  on jaxlib 0.10.2, where XLA computes matrix products with one row: 3 to 45 times faster from
+  32,768 elements on, and 1 to 2 below. The gradient of softmax for a batch of one 3, of attention
+  1.6.
 - An [n, 2] to [n, 8] tensor that is summed over all elements is materialized first: 1.1 to 10 times
   faster. So are operands of weight gradients, which XLA transposes: training of transformers 1.1.
 """
