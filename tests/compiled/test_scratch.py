@@ -93,6 +93,22 @@ def test_products_take_packed_blocks_or_sums_of_parts(called, summed, expected):
     assert scratch_bytes(parse_hlo(text).entry.instructions) == expected
 
 
+@pytest.mark.parametrize(
+    ("batch", "labels", "expected"),
+    [
+        (8, "b01f_01io->b01f", 4 * 8 * 16 * 16 * 9 * 32),
+        (16, "b01f_01io->b01f", 0),
+        (8, "b01f_01oi->b01f", 0),  # XLA's own loops
+    ],
+)
+def test_convolutions_of_eigen_take_their_patches(batch, labels, expected):
+    own = HLO[: HLO.index("%body")] + HLO[HLO.index("ENTRY") :]
+    window = f"window={{size=3x3 pad=1_1x1_1}}, dim_labels={labels}"
+    own = f"{own[: own.index('fusion(%x')]}convolution(%x, %k), {window}\n}}"
+    module = parse_hlo(own.replace("[8,16", f"[{batch},16"))
+    assert scratch_bytes(module.entry.instructions) == expected
+
+
 SUM = """HloModule sum
 
 %plus (a: f32[], b: f32[]) -> f32[] {
