@@ -89,9 +89,10 @@ def doubled_until(x, limit):
     "program",
     [
         lambda x: jax.debug.callback(called.append, x.sum()),
+        lambda x: jax.pure_callback(called.append, jax.ShapeDtypeStruct((), x.dtype), x.sum()),
         lambda x: doubled_until(x, -jnp.inf),
     ],
-    ids=["effect", "loop of unknown trip count"],
+    ids=["effect", "callback", "loop of unknown trip count"],
 )
 def test_program_that_must_not_run_is_not_timed(program):
     found = jxc.fit(program, jax.ShapeDtypeStruct((64, 64), jnp.float32), max_memory="1MiB")

@@ -45,7 +45,7 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
 @click.option(
     "--measure",
     is_flag=True,
-    help="Run the versions that fit here, and choose the fastest; target cpu only.",
+    help="Measure the memory of the versions that fit, and time them in turn; target cpu only.",
 )
 @click.option(
     "--devices",
@@ -81,7 +81,7 @@ def fit_command(
     jxc compile model.py:step 'f32[8,784]' -p plan.toml
 
     The plan is a pipeline: `jxc.jit(step, pipeline="plan.toml")`, JXC_PIPELINE=plan.toml. Peaks and
-    times are those of the target's compiler. -O2 runs after the plan unless other passes are named.
+    times are those of the target's compiler; for this machine's CPU, each version runs. -O2 runs after the plan unless other passes are named.
     Ctrl-C ends the search with the best plan found. The exit code is 1 if nothing fits.
 
     With --mesh without --sharding, with --devices, or for a TPU of several chips, find how to split

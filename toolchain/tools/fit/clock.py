@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from ...backend.artifacts.loading import callable_here
+from ...backend.from_module import call_targets
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import free_bytes, why_not
@@ -122,4 +123,5 @@ def clock_of(
     if target.kind != "cpu" or not target.is_present or lowered.mesh:
         return None
     backend = jax.local_devices(backend="cpu")[0].client
-    return None if why_not(lowered.module, (), backend) else Clock(args, kwargs)
+    callbacks = [name for name in call_targets(lowered.module) if "callback" in name]
+    return None if why_not(lowered.module, callbacks, backend) else Clock(args, kwargs)

@@ -64,8 +64,9 @@ def fit(
             run in parts, and no kernels are used, which sum in another order.
         batch: the arguments that have the batch in their first dimension, such as "x,y", if they
             are not found.
-        measure: run the version without a plan and those that fit on this machine's CPU, which the
-            target must be; choose the fastest, and add the measured peaks and times to the result.
+        measure: also measure the memory of the version without a plan and of those that fit on this
+            machine's CPU, which the target must be, and time calls of all of them that alternate;
+            choose the fastest, and add both to the result.
         progress: called with a description of each step; by default, a terminal or a notebook
             shows it if it takes long.
 
