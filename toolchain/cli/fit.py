@@ -81,8 +81,9 @@ def fit_command(
     jxc compile model.py:step 'f32[8,784]' -p plan.toml
 
     The plan is a pipeline: `jxc.jit(step, pipeline="plan.toml")`, JXC_PIPELINE=plan.toml. Peaks and
-    times are those of the target's compiler; for this machine's CPU, each version runs. -O2 runs after the plan unless other passes are named.
-    Ctrl-C ends the search with the best plan found. The exit code is 1 if nothing fits.
+    times are those of the target's compiler; for this machine's CPU, each version runs. -O2 runs
+    after the plan unless other passes are named. Ctrl-C ends the search with the best plan found.
+    The exit code is 1 if nothing fits.
 
     With --mesh without --sharding, with --devices, or for a TPU of several chips, find how to split
     the arguments and results over the devices, and which values each device has to compute again,
