@@ -7,6 +7,7 @@ import linecache
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,8 @@ from jxc.backend.pass_code import pipeline_key
 from jxc.errors import JxcError, UsageError
 from jxc.pipeline import make_pipeline
 from jxc.source import JxcWarning
-from jxc.tools.fit import request as requests, search as searching
+from jxc.tools.fit import candidates, request as requests, search as searching
+from jxc.tools.fit.frontier import FitChoice
 from jxc.tools.fit.request import CompiledVersion
 
 pytestmark = pytest.mark.usefixtures("untimed")
@@ -150,7 +152,21 @@ def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(m
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     monkeypatch.setattr(searching._Finder, "_rewritten", lambda finder, _: finder.lowered)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
-    assert not found.fits and len(found.trials) <= 8
+    assert not found.fits and len(found.trials) <= 8 + candidates._MOST_NEAR
+
+
+@pytest.mark.parametrize(("budget", "fits"), [(100, True), (70, False)])
+def test_search_tries_choices_beside_the_smallest_if_nothing_fits(budget, fits):
+    """The compiler needs least for choices in the middle, which the model does not expect."""
+    choices = [FitChoice((), peak=1000 - i, seconds=float(i)) for i in range(64)]
+    groups = dict.fromkeys(("in_parts_alone", "hosted", "with_kernels"), ())
+    found = SimpleNamespace(all=choices, argument_bytes=0, whole_seconds=100.0, **groups)
+    tries = candidates.Candidates(found, searching.Trial("no plan", 2000, 1.0), budget)
+    for number in tries.numbers():
+        needed = 95 + abs(number - 40)
+        tries.trials[number] = searching.Trial("", needed, 1.0, choice=choices[number])
+    assert (tries.best is not None) == fits
+    assert len(tries.trials) <= 1 + candidates._MOST_NEAR * fits
 
 
 def test_parts_alone_are_compiled_as_well(model, monkeypatch):

@@ -19,6 +19,10 @@ _CLOSE, _FAR = 0.005, 0.05
 """Shares of the time of a run: one that is not worth another compilation, and one that is worth it
 even for a choice that is not expected to fit."""
 
+_NEAR, _MOST_NEAR = 1.25, 4
+"""If nothing fits, but a choice needs at most so many times the budget: the most versions beside it
+that are compiled."""
+
 _MOST_ALONE = 2
 """The most versions of parts of the batch alone that are compiled besides."""
 
@@ -54,7 +58,8 @@ class Candidates:
     def numbers(self) -> Iterator[int]:
         """The choices to compile; what was found of one is known before the next is asked for."""
         required = chain(self._around_the_budget(), self._smaller(), self._in_parts_alone())
-        yield from chain(self._kernels_alone(), required, self._moved(), self._with_kernels())
+        more = chain(self._moved(), self._with_kernels(), self._beside_the_smallest())
+        yield from chain(self._kernels_alone(), required, more)
 
     @property
     def best(self) -> Trial | None:
@@ -130,6 +135,26 @@ class Candidates:
         else:
             should_fit = [i for i in untried if self._expected(i) <= self.budget]
             yield from should_fit[:_MOST_ALONE]
+
+    def _beside_the_smallest(self) -> Iterator[int]:
+        """If nothing fits: choices between the one that needs least and others that were tried.
+
+        Of two choices the compiler may need less for the one that should need more.
+        """
+        for _ in range(_MOST_NEAR):
+            known = {i: t.needed for i, t in self.trials.items() if i < self._boundary and t.needed}
+            if self.best is not None or not known:
+                return
+            smallest = min(known, key=lambda i: known[i])
+            if known[smallest] > _NEAR * self.budget:
+                return
+            tried = sorted({0, *known, *self.failed, self._boundary})
+            after = next(i for i in tried if i > smallest)
+            before = max((i for i in tried if i < smallest), default=smallest)
+            start, end = max((before, smallest), (smallest, after), key=lambda gap: gap[1] - gap[0])
+            if end - start < 2:
+                return
+            yield (start + end) // 2
 
     def _moved(self) -> Iterator[int]:
         """Choices that keep values on the host, if they should be cheaper than those before."""
