@@ -112,12 +112,16 @@ def _main_of(module: ir.Module) -> ir.OpView:
 
 def _refuse_callbacks(module: ir.Module) -> None:
     """Refuse host callbacks: they are addresses in the process that lowered the module."""
-    for target in call_targets(module):
-        if "callback" in target:
-            raise JxcError(
-                f"the module calls back into Python (custom_call @{target}), and the function "
-                f"it calls lives in the process that lowered it: {_INSTEAD}"
-            )
+    for target in callbacks_in(module):
+        raise JxcError(
+            f"the module calls back into Python (custom_call @{target}), and the function "
+            f"it calls lives in the process that lowered it: {_INSTEAD}"
+        )
+
+
+def callbacks_in(module: ir.Module) -> list[str]:
+    """The names of the external functions that call back into Python."""
+    return [target for target in call_targets(module) if "callback" in target]
 
 
 def load_libraries(module: ir.Module) -> None:

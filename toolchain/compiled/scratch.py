@@ -92,7 +92,7 @@ def _of_library(op: Instruction) -> int:
 def _summed(op: Instruction) -> int:
     """The bytes of the copies of what a reduction sums; its layout is taken to be the usual one."""
     shape = op.operands[0].shape
-    dims = sorted(map(int, re.findall(r"\d+", op.attributes["dimensions"])))
+    dims = sorted(_numbers(op, "dimensions"))
     if not (_ARE_SUMS_COPIED and dims):
         return 0
     kept = [size for dim, size in enumerate(shape.dims) if dim not in dims]
@@ -126,5 +126,9 @@ def _packed(dot: Instruction) -> int:
 
 def _extent(dot: Instruction, name: str) -> int:
     """The elements along dimensions of the left operand."""
-    dims = re.findall(r"\d+", dot.attributes.get(name, ""))
-    return prod(dot.operands[0].shape.dims[int(dim)] for dim in dims)
+    return prod(dot.operands[0].shape.dims[dim] for dim in _numbers(dot, name))
+
+
+def _numbers(op: Instruction, name: str) -> list[int]:
+    """The numbers in an attribute, such as dimensions."""
+    return [int(number) for number in re.findall(r"\d+", op.attributes.get(name, ""))]

@@ -9,13 +9,14 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import jax
 
 from ...backend.artifacts.loading import callable_here
-from ...backend.from_module import call_targets
+from ...backend.from_module import callbacks_in
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import free_bytes, why_not
@@ -63,19 +64,28 @@ class Runnable:
         return perf_counter() - start
 
 
-def arguments_of(lowered: Lowered, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Arrays for the arguments of a program: positional ones, and those by name.
+@dataclass(frozen=True)
+class GivenArguments:
+    """The arguments with which all versions of a program run.
 
-    Args:
+    Attributes:
         lowered: the program.
         args, kwargs: its arguments; leaves without a value, or all where the program has static
             arguments, are random.
     """
-    info = lowered.jax_lowered.args_info
-    types = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info)
-    given = (tuple(args), dict(kwargs))
-    is_whole = jax.tree.structure(given) == jax.tree.structure(types)
-    return fill(given if is_whole else types, "random")
+
+    lowered: Lowered
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+    @cached_property
+    def arrays(self) -> Any:
+        """Arrays for the positional arguments, and for those by name."""
+        info = self.lowered.jax_lowered.args_info
+        types = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info)
+        given = (tuple(self.args), dict(self.kwargs))
+        is_whole = jax.tree.structure(given) == jax.tree.structure(types)
+        return fill(given if is_whole else types, "random")
 
 
 @dataclass(frozen=True)
@@ -83,11 +93,10 @@ class Clock:
     """Times versions of one program.
 
     Attributes:
-        args, kwargs: of the program, as for `arguments_of`.
+        given: its arguments.
     """
 
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
+    given: GivenArguments
 
     def seconds(self, lowered: Lowered, found: Compiled) -> float | None:
         """The median seconds of a few calls.
@@ -102,8 +111,8 @@ class Clock:
         if found.roofline_seconds > _LONGEST or any(each.assumed for each in found.kernels):
             return None
         with suppress(JxcError, TypeError, ValueError):
-            given = arguments_of(lowered, self.args, self.kwargs)
-            return self._timed(Runnable(callable_here(lowered, found.build), given))
+            program = callable_here(lowered, found.build)
+            return self._timed(Runnable(program, self.given.arrays))
         return None
 
     def _timed(self, version: Runnable) -> float:
@@ -116,12 +125,11 @@ class Clock:
         return statistics.median(times)
 
 
-def clock_of(
-    lowered: Lowered, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Clock | None:
+def clock_of(given: GivenArguments, target: Target) -> Clock | None:
     """A clock for a program; None if it is not for this machine's CPU, or must not run twice."""
+    lowered = given.lowered
     if target.kind != "cpu" or not target.is_present or lowered.mesh:
         return None
     backend = jax.local_devices(backend="cpu")[0].client
-    callbacks = [name for name in call_targets(lowered.module) if "callback" in name]
-    return None if why_not(lowered.module, callbacks, backend) else Clock(args, kwargs)
+    why = why_not(lowered.module, callbacks_in(lowered.module), backend)
+    return None if why else Clock(given)

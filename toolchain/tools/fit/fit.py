@@ -12,7 +12,7 @@ from ...display.progress import progress as line_of_progress
 from ...errors import UsageError
 from ...ir.shardings import argument_specs, module_device_count, parse_mesh
 from ...units import parse_bytes
-from .clock import clock_of
+from .clock import GivenArguments, clock_of
 from .measure import Measurement, require_measurable
 from .meshes.result import MeshFit
 from .meshes.search import meshes_for, search_meshes
@@ -138,8 +138,9 @@ def fit_lowered(
     given: dict[str, Any] = {"pipeline": pipeline, "assume": assume}
     given |= {"seconds": seconds, "tell": tell, "exact": exact, "batch": batch}
     if not searches_shardings(lowered, target, mesh, devices):
-        clock = clock_of(lowered, target, *run_with)
-        measurement = Measurement(lowered, *run_with) if measure else None
+        arguments = GivenArguments(lowered, *run_with)
+        clock = clock_of(arguments, target)
+        measurement = Measurement(arguments) if measure else None
         return search(lowered, target, budget, clock=clock, measurement=measurement, **given)
     if measure:
         raise UsageError("fit: only a program of one device can be measured here")

@@ -7,8 +7,8 @@ process are counted, and calls of the versions alternate under the clock.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...backend.lowered import Executable, Lowered
@@ -16,7 +16,7 @@ from ...backend.targets import Target
 from ...backend.tuning import free_bytes
 from ...errors import UsageError
 from ...events.resident import peak_growth
-from .clock import Runnable, arguments_of
+from .clock import GivenArguments, Runnable
 from .result import MeasuredRun, Trial
 
 _SECONDS, _MOST_ROUNDS, _LEAST_ROUNDS = 10.0, 40, 5
@@ -41,13 +41,10 @@ class Measurement:
     """Runs versions of a program on this machine.
 
     Attributes:
-        lowered: the program.
-        args, kwargs: of the program, as for `arguments_of`.
+        given: the arguments of the program.
     """
 
-    lowered: Lowered
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    given: GivenArguments
 
     def runs(
         self, trials: Sequence[Trial], rewritten: Callable[[Trial], Lowered]
@@ -69,7 +66,7 @@ class Measurement:
         found: list[MeasuredRun | None] = [None] * len(trials)
         if not small:
             return found
-        given = arguments_of(self.lowered, self.args, self.kwargs)
+        given = self.given.arrays
         versions = [_Version(rewritten(trials[i]).compile(), given) for i in small]
         for i, version, seconds in zip(small, versions, _interleaved(versions), strict=True):
             found[i] = MeasuredRun(version.peak(trials[i]), statistics.median(seconds))

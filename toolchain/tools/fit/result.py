@@ -71,19 +71,23 @@ class Trial:
         return self.compiled.rematerialized if self.compiled else 0
 
     @property
+    def timed_seconds(self) -> float | None:
+        """Of a run on this machine, right after it was compiled; None if it did not run."""
+        return self.compiled.timed_seconds if self.compiled else None
+
+    @property
     def is_timed(self) -> bool:
         """Whether the time is that of a run on this machine."""
-        return self.compiled is not None and self.compiled.timed_seconds is not None
+        return self.timed_seconds is not None
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
-        timed = self.compiled.timed_seconds if self.compiled else None
-        estimated = self.compiled.seconds if self.compiled and timed else self.seconds
+        estimated = self.compiled.seconds if self.compiled and self.is_timed else self.seconds
         return {
             "name": self.name,
             "needed_bytes": self.needed,
             "estimated_seconds": estimated,
-            "timed_seconds": timed,
+            "timed_seconds": self.timed_seconds,
             "compile_seconds": self.compile_seconds,
             "measured_bytes": self.measured.needed if self.measured else None,
             "measured_seconds": self.measured.seconds if self.measured else None,
