@@ -107,8 +107,14 @@ class Emitter:
             if built is not None:
                 return built
         whole = self.get(value, SAME)
-        starts = build.starts_along(whole, {dim: self.first_row(size)})
-        return hlo.dynamic_slice(whole, starts, ir.RankedTensorType(kind).shape)
+        shape = ir.RankedTensorType(kind).shape
+        if dim or size == 1:
+            starts = build.starts_along(whole, {dim: self.first_row(size)})
+            return hlo.dynamic_slice(whole, starts, shape)
+        # As the parts of `lax.scan`: XLA:TPU fuses less around a slice that starts at a product.
+        every = build.reshape(whole, [self.parts, *shape])
+        part = hlo.dynamic_slice(every, build.starts_along(every, {0: self.counter}), [1, *shape])
+        return build.reshape(part, shape)
 
     def _pushed(self, value: ir.Value, dim: int) -> ir.Value | None:
         op = value.owner

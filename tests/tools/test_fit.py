@@ -7,6 +7,7 @@ import linecache
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import jax
@@ -16,10 +17,11 @@ import pytest
 
 import jxc
 from jxc.backend.pass_code import pipeline_key
+from jxc.compiled.program import RunningCompilation
 from jxc.errors import JxcError, UsageError
 from jxc.pipeline import make_pipeline
 from jxc.source import JxcWarning
-from jxc.tools.fit import candidates, request as requests, search as searching
+from jxc.tools.fit import candidates, search as searching
 from jxc.tools.fit.frontier import FitChoice
 from jxc.tools.fit.request import CompiledVersion
 
@@ -145,12 +147,13 @@ def test_program_that_never_fits_shows_what_holds_the_memory(model):
 def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(model, monkeypatch):
     needed = itertools.count(2**30, -1)
 
-    def trial(finder, name, lowered):
+    def trial(finder, name, version, running):
         """Each version needs one byte less than the one before."""
         return searching.Trial(name, next(needed), 1.0)
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     monkeypatch.setattr(searching._Finder, "_rewritten", lambda finder, _: finder.lowered)
+    monkeypatch.setattr(searching._Finder, "_started", lambda finder, _: nullcontext())
     found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
     assert not found.fits and len(found.trials) <= 8 + candidates._MOST_NEAR
 
@@ -162,20 +165,63 @@ def test_search_tries_choices_beside_the_smallest_if_nothing_fits(budget, fits):
     groups = dict.fromkeys(("in_parts_alone", "hosted", "with_kernels"), ())
     found = SimpleNamespace(all=choices, argument_bytes=0, whole_seconds=100.0, **groups)
     tries = candidates.Candidates(found, searching.Trial("no plan", 2000, 1.0), budget)
-    for number in tries.numbers():
+    for number in itertools.chain.from_iterable(tries.rounds()):
         needed = 95 + abs(number - 40)
         tries.trials[number] = searching.Trial("", needed, 1.0, choice=choices[number])
     assert (tries.best is not None) == fits
     assert len(tries.trials) <= 1 + candidates._MOST_NEAR * fits
 
 
+def test_first_round_has_a_smaller_choice_that_narrows_the_search():
+    """The compiler needs 10 bytes more than the model expects."""
+    choices = [FitChoice((), peak=1000 - i, seconds=float(i)) for i in range(64)]
+    groups = dict.fromkeys(("in_parts_alone", "hosted", "with_kernels"), ())
+    found = SimpleNamespace(all=choices, argument_bytes=0, whole_seconds=10.0, **groups)
+    tries = candidates.Candidates(found, searching.Trial("no plan", 1000, 1.0), 970)
+    rounds = []
+    for numbers in tries.rounds():
+        rounds.append(numbers)
+        for number in numbers:
+            choice = choices[number]
+            tries.trials[number] = searching.Trial("", choice.peak + 10, number, choice=choice)
+    assert rounds[0] == [30, 46] and rounds[-1] == []  # 46 is slower than 40: 63 would be too
+    assert tries.best.needed == 970 and len(rounds) <= 6
+
+
+def test_versions_are_compiled_side_by_side(model, monkeypatch):
+    start, finish, order = searching._Finder._started, searching._Finder._finish, []
+
+    def started(finder, version):
+        order.append("start")
+        return start(finder, version)
+
+    def finished(finder, attempt):
+        order.append("finish")
+        finish(finder, attempt)
+
+    def fitted(at_once):
+        order.clear()
+        monkeypatch.setattr(searching, "_at_once", lambda target: at_once)
+        return jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
+
+    monkeypatch.setattr(searching._Finder, "_started", started)
+    monkeypatch.setattr(searching._Finder, "_finish", finished)
+    one = fitted(1)
+    assert order[:3] == ["start", "start", "finish"]  # the program without a plan is the first
+    several = fitted(2)
+    assert order[:4] == ["start", "start", "start", "finish"]
+    assert [each.name for each in several.trials] == [each.name for each in one.trials]
+
+
 def test_parts_alone_are_compiled_as_well(model, monkeypatch):
     """How much faster they run, as more values stay in caches, is not in the model."""
     compiled = searching._Finder._compiled
 
-    def trial(finder, name, lowered):
+    def trial(finder, name, version, running):
         is_alone = "parts" in name and "again" not in name
-        return dataclasses.replace(compiled(finder, name, lowered), seconds=1.0 - 0.5 * is_alone)
+        return dataclasses.replace(
+            compiled(finder, name, version, running), seconds=1.0 - 0.5 * is_alone
+        )
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB")
@@ -187,9 +233,9 @@ def test_search_goes_on_if_the_compiler_itself_computes_values_again(model, monk
     """It fits without a plan, in `seconds`; versions with a plan take one second."""
     compiled = searching._Finder._compiled
 
-    def trial(finder, name, lowered):
+    def trial(finder, name, version, running):
         if name != "no plan":
-            return dataclasses.replace(compiled(finder, name, lowered), seconds=1.0)
+            return dataclasses.replace(compiled(finder, name, version, running), seconds=1.0)
         made = CompiledVersion(12 * 2**20, seconds, rematerialized=3)
         return searching.trial_of(name, made)
 
@@ -204,11 +250,11 @@ def test_search_goes_on_if_the_compiler_itself_computes_values_again(model, monk
 def test_version_that_the_compiler_refuses_does_not_end_the_search(model, monkeypatch):
     compiled, refused = searching._Finder._compiled, []
 
-    def trial(finder, name, lowered):
+    def trial(finder, name, version, running):
         if name != "no plan" and not refused:
             refused.append(name)
             raise JxcError("cpu refused the program: a bug")
-        return compiled(finder, name, lowered)
+        return compiled(finder, name, version, running)
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
@@ -217,18 +263,19 @@ def test_version_that_the_compiler_refuses_does_not_end_the_search(model, monkey
 
 
 def test_interrupt_ends_the_search(model, monkeypatch):
-    compiled = requests.compile_module
-    calls = []
+    result = RunningCompilation.result
+    running = []
 
-    def interrupted(*args):
-        calls.append(args)
-        if len(calls) == 2:
+    def interrupted(self):
+        running.append(self.build._child)
+        if len(running) == 2:
             raise KeyboardInterrupt
-        return compiled(*args)
+        return result(self)
 
-    monkeypatch.setattr(requests, "compile_module", interrupted)
+    monkeypatch.setattr(RunningCompilation, "result", interrupted)
     found = jxc.fit(model["step"], *model["arguments"](), max_memory="10MiB")
     assert found.stopped == "interrupted" and not found.trials and not found.fits
+    assert all(child.returncode is not None for child in running)  # none is left
 
 
 def test_unknown_memory_is_a_usage_error():

@@ -114,8 +114,8 @@ def test_plan_without_the_host_is_kept_where_it_is_cheaper():
 def test_search_ends_where_the_compiler_refuses_to_move_values(monkeypatch):
     needed = itertools.count(2**30, -1)
 
-    def trial(finder, name, lowered):
-        if "pinned_host" in lowered.as_text():
+    def trial(finder, name, version, running):
+        if "pinned_host" in version.as_text():
             raise JxcError("not supported")
         return searching.Trial(name, next(needed), 1.0)
 
@@ -147,12 +147,11 @@ def test_kernels_are_a_measure_on_their_targets():
 
 
 def test_fastest_version_is_chosen_with_kernels_and_without(monkeypatch):
-    def trial(finder, name, lowered):
+    def trial(finder, name, version, running):
         needed = 2**20 if finder.base else 2**30
         return searching.Trial(name, needed, 1.0 if "kernels" in name else speed)
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
-    monkeypatch.setattr(searching._Finder, "with_advice", lambda finder, found: found)
     speed = 2.0
     found = fitted(2**21, attending, ATTENDING)
     assert found.chosen.name == "kernels" and found.plan.pipeline == "kernels,O2"

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from ..backend.lowered import Lowered
 from ..backend.targets import Target
-from ..backend.targets.build import Build, BuildError, build
+from ..backend.targets.build import Build, BuildError, RunningBuild, start_build
 from ..cost.cpu import MAPPED
 from ..cost.network import Fabric
 from ..cost.rates import rates_of
@@ -254,14 +254,52 @@ def compile_module(
         MissingTargetError: the target's compiler is not installed.
         JxcError: the module is for more devices than the target has.
     """
-    ops = count_ops(module)
-    try:
-        mesh = mesh or next(iter(meshes_of(module).values()), {})
-        others = fitting_shapes(module, mesh)
-        made = build(module, target, xla_options=options, mesh=mesh, other_meshes=others)
-    except BuildError as error:
-        return Refused(ops, error.compiler_message, _fit_of(error))
-    return Compiled(ops, made, mesh, global_arguments(module), others)
+    with start_compilation(module, target, options, mesh) as running:
+        return running.result()
+
+
+@dataclass(frozen=True)
+class RunningCompilation:
+    """A compilation in a process of its own, which ends when its context is left.
+
+    Attributes:
+        ops: the number of StableHLO ops.
+        mesh, arguments, shapes: as of `Compiled`.
+        build: the process.
+    """
+
+    ops: int
+    mesh: Mapping[str, int]
+    arguments: Sequence[tuple[str, int]]
+    shapes: Sequence[Mapping[str, int]]
+    build: RunningBuild
+
+    def __enter__(self) -> RunningCompilation:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        self.build.__exit__(*given)
+
+    def result(self) -> Compiled | Refused:
+        """Wait for the compiler."""
+        try:
+            made = self.build.result()
+        except BuildError as error:
+            return Refused(self.ops, error.compiler_message, _fit_of(error))
+        return Compiled(self.ops, made, self.mesh, self.arguments, self.shapes)
+
+
+def start_compilation(
+    module: ir.Module,
+    target: Target,
+    options: Mapping[str, Any],
+    mesh: Mapping[str, int] | None = None,
+) -> RunningCompilation:
+    """Start what `compile_module` does, whose errors these are."""
+    mesh = mesh or next(iter(meshes_of(module).values()), {})
+    shapes = fitting_shapes(module, mesh)
+    running = start_build(module, target, xla_options=options, mesh=mesh, other_meshes=shapes)
+    return RunningCompilation(count_ops(module), mesh, global_arguments(module), shapes, running)
 
 
 def compile_lowered(lowered: Lowered, target: Target, pipeline: PipelineLike) -> Compiled | Refused:

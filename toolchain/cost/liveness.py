@@ -87,6 +87,7 @@ class Timeline:
             for a result of the block.
         results: the values that the block returns.
         captured: the values that ops in regions read, but for constants.
+        inner: the timelines of the blocks of loops and conditionals.
     """
 
     def __init__(self, block: ir.Block, device: Device, rates: Rates) -> None:
@@ -99,7 +100,10 @@ class Timeline:
         self.captured = _kept_for_regions(ops)
         outputs = [*results, *self.captured]
         found = _in_order(kernels_of(ops, outputs, kind=device.kind, device=chooses), ops)
-        steps = [_step(at, kernel, model, device, rates) for at, kernel in found]
+        inner = [block for _, kernel in found for block in _inner_blocks(kernel.root.op)]
+        self.inner = {each: Timeline(each, device, rates) for each in inner}
+        model.known = {each: Price(self.inner[each].seconds) for each in inner}
+        steps = [self._step(at, kernel, model) for at, kernel in found]
         stored = {value for step in steps for value in step.results}
         self.results = [_source(value, stored) for value in results]
         steps = [replace(s, reads=_sources(s.reads, stored)) for s in steps]
@@ -108,6 +112,14 @@ class Timeline:
         self.steps = _without_initial_values(steps, self.results)
         self.made = {v: i for i, step in enumerate(self.steps) for v in step.results}
         self.last = last_reads(self.steps, self.results)
+
+    def _step(self, at: int, kernel: FusedKernel, model: Model) -> KernelStep:
+        op, reads = kernel.root.op, dict.fromkeys(kernel.reads)
+        if has_regions(op):
+            reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
+        inner = max((self.inner[block].peak for block in _inner_blocks(op)), default=0)
+        ops = tuple(node.op for node in kernel.nodes)
+        return KernelStep(op, at, ops, tuple(reads), model.price(kernel).seconds, inner)
 
     @cached_property
     def live(self) -> list[int]:
@@ -191,7 +203,7 @@ def peak_block(block: ir.Block, device: Device, rates: Rates) -> PeakBlock:
         body = step.op.body.blocks[0]
         found = PeakBlock(
             body,
-            Timeline(body, device, rates),
+            found.timeline.inner[body],
             run_count(body),
             found.outside + live[number] - step.inner_bytes,
             max(found.elsewhere, found.outside + max(others, default=0)),
@@ -381,19 +393,8 @@ def _source(value: ir.Value, stored: Container[ir.Value]) -> ir.Value:
     return value
 
 
-def _step(at: int, kernel: FusedKernel, model: Model, device: Device, rates: Rates) -> KernelStep:
-    op = kernel.root.op
-    ops = tuple(node.op for node in kernel.nodes)
-    reads = dict.fromkeys(kernel.reads)
-    inner = 0
-    if has_regions(op):
-        reads.update(dict.fromkeys([*op.operands, *captured_values(op)]))
-        inner = _inner_bytes(op, device, rates)
-    return KernelStep(op, at, ops, tuple(reads), model.price(kernel).seconds, inner)
-
-
-def _inner_bytes(op: ir.OpView, device: Device, rates: Rates) -> int:
+def _inner_blocks(op: ir.OpView) -> list[ir.Block]:
+    """The blocks of a loop or conditional; none for other ops."""
     if op.operation.name not in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
-        return 0
-    blocks = [block for region in op.regions for block in region.blocks]
-    return max((Timeline(block, device, rates).peak for block in blocks), default=0)
+        return []
+    return [block for region in op.regions for block in region.blocks]

@@ -18,6 +18,7 @@ MOVES = names("concatenate dynamic_slice dynamic_update_slice gather pad")
 FREE = names("constant iota")
 ELEMENTWISE = ARITHMETIC | FUNCTIONS | names("bitcast_convert complex imag real square is_inf conj")
 FUSED = VIEWS | MOVES | FREE | ELEMENTWISE | names("reduce")
+_OF_REGIONS = names("while if case")
 _WITH_SCALARS = names("broadcast_in_dim clamp select")
 """Elementwise ops and views that may read an element several times."""
 
@@ -49,6 +50,27 @@ class Node:
     key: ir.Value
     shape: tuple[int, ...]
     elements: int
+    _is_static: bool | None = None
+    _kind: str | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it reads and computes tensors of static shapes, not empty ones, only."""
+        if self._is_static is None:  # kept, as a kernel that uses the op again asks again
+            self._is_static = self.name in _OF_REGIONS or all(
+                isinstance(kind, ir.RankedTensorType)
+                and kind.has_static_shape
+                and 0 not in kind.shape
+                for kind in (value.type for value in (*self.operands, *self.results))
+            )
+        return self._is_static
+
+    @property
+    def kind(self) -> str:
+        """The element type of its first result, as text."""
+        if self._kind is None:
+            self._kind = str(self.key.type.element_type)
+        return self._kind
 
     @property
     def is_fused(self) -> bool:

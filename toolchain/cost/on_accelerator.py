@@ -65,7 +65,7 @@ class OnAccelerator(Model):
 
     def _multiply_adds(self, node: Node) -> float:
         """The time of a product or convolution; a product with a vector may have its own rate."""
-        kind = cpu.kind_of(node.key)
+        kind = node.kind
         peaks = self.device.peak_flops
         usual = peaks.get("tf32") or peaks["f32"]
         each = self.rates.get(roofline.PRODUCT, 2e9 / usual)
@@ -135,7 +135,7 @@ class OnTpu(OnAccelerator):
         The compilers of TPUs whose vector unit computes in f32 only count one more pass over them.
         """
         root = kernel.root
-        is_rounded = root.name in _ROUNDED and cpu.kind_of(root.key) in ("bf16", "f16")
+        is_rounded = root.name in _ROUNDED and root.kind in ("bf16", "f16")
         if "elementwise-bf16" in self.device.peak_flops or not is_rounded:
             return 0.0
         has_product = any(node.name in _PRODUCTS for node in kernel.nodes)
@@ -162,7 +162,7 @@ class OnTpu(OnAccelerator):
 
 
 def _is_wide(node: Node) -> bool:
-    return cpu.kind_of(node.key) in ("f64", "i64", "ui64")
+    return node.kind in ("f64", "i64", "ui64")
 
 
 def _is_by_vector(op: hlo.DotGeneralOp) -> bool:

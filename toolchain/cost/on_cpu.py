@@ -121,7 +121,7 @@ class OnCpu(Model):
         return more * sum(each.elements for each in copies if each.moves_last == IS_OLD)
 
     def _peak(self, node: Node) -> float:
-        kind = cpu.kind_of(node.key)
+        kind = node.kind
         peaks = self.device.peak_flops
         return peaks.get(kind) or peaks.get("f32") or max(peaks.values())
 

@@ -68,6 +68,7 @@ class Model(ABC):
 
     Attributes:
         unknown: the price of a kernel that has none, also inside loops.
+        known: the prices of blocks of loops and conditionals that are known.
     """
 
     kind: ClassVar[str]
@@ -79,6 +80,7 @@ class Model(ABC):
     def __init__(self, device: Device, rates: Rates) -> None:
         self.device, self.rates = device, rates
         self.unknown = UNKNOWN
+        self.known: dict[ir.Block, Price] = {}
         self._kernels: dict[ir.Block, list[FusedKernel]] = {}
 
     @property
@@ -96,7 +98,7 @@ class Model(ABC):
         root = kernel.root
         if not kernel.demand:
             return Price(compile_seconds=self.compile_ns(kernel) * 1e-9)
-        if not all(map(_is_static, kernel.nodes)):
+        if not all(node.is_static for node in kernel.nodes):
             return Price()
         if root.name == "while":
             return self._loop(root)
@@ -135,6 +137,9 @@ class Model(ABC):
         """The price of the kernels of a region, once."""
         total = Price()
         for block in region.blocks:
+            if (known := self.known.get(block)) is not None:
+                total = total.plus(known)
+                continue
             for kernel in self._kernels_of(block):
                 total = total.plus(self.price(kernel))
         return total
@@ -173,13 +178,3 @@ def width_of(value: ir.Value) -> float:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         return 4.0
     return bytes_of(kind) / max(elements_of(kind), 1)
-
-
-def _is_static(node: Node) -> bool:
-    """Whether `node` reads and computes tensors of static shapes, not empty ones, only."""
-    kinds = [value.type for value in (*node.operands, *node.results)]
-    if node.name in ("while", "if", "case"):
-        return True
-    if not all(isinstance(t, ir.RankedTensorType) and t.has_static_shape for t in kinds):
-        return False
-    return not any(0 in t.shape for t in kinds)

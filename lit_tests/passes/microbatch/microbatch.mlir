@@ -6,7 +6,8 @@
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x5xf32>
 // CHECK: %[[LOOP:[a-z0-9]+]]:3 = stablehlo.while(%[[K:[a-zA-Z0-9_]+]] =
 // CHECK: dense<4> : tensor<i32>
-// CHECK: stablehlo.dynamic_slice %[[X]], {{.*}}, sizes = [2, 5]
+// CHECK: %[[PARTS:.+]] = stablehlo.reshape %[[X]] : (tensor<8x5xf32>) -> tensor<4x2x5xf32>
+// CHECK: stablehlo.dynamic_slice %[[PARTS]], %[[K]], {{.*}}, sizes = [1, 2, 5]
 // CHECK: stablehlo.dot_general {{.*}} -> tensor<2x3xf32>
 // CHECK: stablehlo.dot_general {{.*}} -> tensor<5x3xf32>
 // CHECK: stablehlo.subtract %[[W]], %[[LOOP]]#

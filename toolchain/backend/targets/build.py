@@ -14,10 +14,10 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -29,7 +29,7 @@ from ...ir.shardings import module_device_count
 from . import require
 from .target import Target
 
-MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED = (
+MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED, OUT, LOG = (
     "module.mlirbc",
     "request.json",
     "result.json",
@@ -37,6 +37,8 @@ MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED = (
     "executable",
     "hlo.pb",
     "optimised.pb",
+    "stdout.txt",
+    "stderr.txt",
 )
 """The files in the folder that both processes use."""
 
@@ -147,6 +149,81 @@ def build(
         BuildError: the compiler refuses the module, it does not fit, or the compiler died.
         JxcError: the module is for more devices than the target has.
     """
+    request = _request(xla_options, mesh, other_meshes)
+    request |= {"whole_constants": whole_constants, "hlo_pass": hlo_pass}
+    directory = _folder_for(module, target, request)
+    folder = Path(directory.name)
+    if optimised is not None:
+        (folder / OPTIMISED).write_bytes(optimised)
+    if compiler is None:
+        with _started(directory, module, target, environment or {}) as running:
+            return running.result(files)
+    with directory:
+        compiler(folder)
+        return _collect(folder, target, files, "")
+
+
+def start_build(
+    module: ir.Module,
+    target: Target,
+    *,
+    xla_options: Mapping[str, Any] | None = None,
+    mesh: Mapping[str, int] | None = None,
+    other_meshes: Sequence[Mapping[str, int]] = (),
+) -> RunningBuild:
+    """Start what `build` does, whose arguments and errors these are."""
+    folder = _folder_for(module, target, _request(xla_options, mesh, other_meshes))
+    return _started(folder, module, target, {})
+
+
+class RunningBuild:
+    """A compilation in a process of its own.
+
+    Leaving its context ends the process if it still runs, and removes its files.
+    """
+
+    def __init__(
+        self, folder: TemporaryDirectory[str], target: Target, child: subprocess.Popen[bytes]
+    ) -> None:
+        self._folder, self._target, self._child = folder, target, child
+
+    def __enter__(self) -> RunningBuild:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+        self._child.wait()
+        self._folder.cleanup()
+
+    def result(self, files: Sequence[str] = ()) -> Build:
+        """Wait for the compiler; arguments and errors are those of `build`."""
+        code, folder = self._child.wait(), Path(self._folder.name)
+        out, log = ((folder / name).read_text(errors="replace") for name in (OUT, LOG))
+        if (folder / RESULT).exists():
+            return _collect(folder, self._target, files, log)
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        message = f"the compiler died ({how}){_last_output(log or out)}"
+        raise BuildError(self._target, message, folder / DUMP)
+
+
+def _request(
+    xla_options: Mapping[str, Any] | None,
+    mesh: Mapping[str, int] | None,
+    other_meshes: Sequence[Mapping[str, int]],
+) -> dict[str, Any]:
+    return {
+        "xla_options": dict(xla_options or {}),
+        "mesh": dict(mesh or {}),
+        "other_meshes": list(map(dict, other_meshes)),
+        "whole_constants": False,
+        "hlo_pass": None,
+    }
+
+
+def _folder_for(
+    module: ir.Module, target: Target, request: dict[str, Any]
+) -> TemporaryDirectory[str]:
+    """A folder with what the worker reads."""
     require(target)
     count = module_device_count(module)
     if target.most_devices is not None and count > target.most_devices:
@@ -154,54 +231,33 @@ def build(
             f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
             "use a larger target or a smaller mesh"
         )
-    request = {
-        "target": target.name,
-        "devices": count,
-        "xla_options": dict(xla_options or {}),
-        "whole_constants": whole_constants,
-        "hlo_pass": hlo_pass,
-        "mesh": dict(mesh or {}),
-        "other_meshes": list(map(dict, other_meshes)),
-    }
-    with tempfile.TemporaryDirectory(prefix="jxc-build-") as directory:
-        folder = Path(directory)
-        (folder / MODULE).write_bytes(write_bytecode(module))
-        (folder / REQUEST).write_text(json.dumps(request))
-        if optimised is not None:
-            (folder / OPTIMISED).write_bytes(optimised)
-        log = ""
-        if compiler is None:
-            log = _compile_in_child(folder, target, count, environment or {})
-        else:
-            compiler(folder)
-        return _collect(folder, target, files, log)
+    request = {"target": target.name, "devices": count, **request}
+    directory = TemporaryDirectory(prefix="jxc-build-")
+    (Path(directory.name) / MODULE).write_bytes(write_bytecode(module))
+    (Path(directory.name) / REQUEST).write_text(json.dumps(request))
+    return directory
 
 
-def _compile_in_child(
-    folder: Path, target: Target, count: int, environment: Mapping[str, str]
-) -> str:
+def _started(
+    directory: TemporaryDirectory[str],
+    module: ir.Module,
+    target: Target,
+    environment: Mapping[str, str],
+) -> RunningBuild:
     others = ("JXC_PIPELINE", "JAX_COMPILATION_CACHE_DIR")  # would change the compilation
     inherited = {name: value for name, value in os.environ.items() if name not in others}
-    split = environment_of_host(count) if target.kind == "cpu" else {}
-    done = subprocess.run(
-        [sys.executable, "-m", f"{__package__}.worker", str(folder)],
-        env={**inherited, **target.environment, **split, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if (folder / RESULT).exists():
-        return done.stderr
-    how = f"exit code {done.returncode}"
-    if done.returncode < 0:
-        how = signal.Signals(-done.returncode).name
-    raise BuildError(
-        target,
-        f"the compiler died ({how}){_last_output(done.stderr or done.stdout)}",
-        folder / DUMP,
-    )
+    is_cpu = target.kind == "cpu"
+    split = environment_of_host(module_device_count(module)) if is_cpu else {}
+    folder = Path(directory.name)
+    with (folder / OUT).open("wb") as out, (folder / LOG).open("wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.worker", str(folder)],
+            env={**inherited, **target.environment, **split, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=log,
+        )
+    return RunningBuild(directory, target, child)
 
 
 def _last_output(output: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -55,11 +54,16 @@ class Candidates:
         ends = np.cumsum([len(found.all), len(more), len(found.hosted), len(found.with_kernels)])
         self._boundary, self._moved_start, self._kernels_start, self._end = map(int, ends)
 
-    def numbers(self) -> Iterator[int]:
-        """The choices to compile; what was found of one is known before the next is asked for."""
-        required = chain(self._around_the_budget(), self._smaller(), self._in_parts_alone())
+    def rounds(self) -> Iterator[list[int]]:
+        """The choices to compile; what was found of a round is known before the next is asked for.
+
+        Choices of one round can be compiled side by side.
+        """
+        yield [*self._kernels_alone(), *self._first()]
+        yield from ([number] for number in self._around_the_budget())
+        yield [*self._smaller(), *self._in_parts_alone()]
         more = chain(self._moved(), self._with_kernels(), self._beside_the_smallest())
-        yield from chain(self._kernels_alone(), required, more)
+        yield from ([number] for number in more)
 
     @property
     def best(self) -> Trial | None:
@@ -73,11 +77,8 @@ class Candidates:
 
     def trial_of(self, choice: FitChoice) -> Trial | None:
         """The trial of the same program, of which the search expected something else."""
-        for trial in self.trials.values():
-            tried = trial.choice
-            if tried and tried == replace(choice, peak=tried.peak, seconds=tried.seconds):
-                return trial
-        return None
+        trials = self.trials.values()
+        return next((each for each in trials if each.choice and each.choice.is_same(choice)), None)
 
     def following(self, chosen: FitChoice) -> FitChoice | None:
         """The next choice that should need less memory, for more time, and was not compiled."""
@@ -90,10 +91,24 @@ class Candidates:
         """Whether a failure to compile a choice is worth a line."""
         return number < self._moved_start
 
+    def _first(self) -> list[int]:
+        """The first choice that should fit, and the one halfway to the least memory.
+
+        The second also tells how much more than expected the compiler needs, if the first does not
+        fit, and is one of `_smaller` if it does.
+        """
+        first = next(self._around_the_budget(), None)
+        if first is None:
+            return []
+        return [*dict.fromkeys((first, (first + self._boundary - 1) // 2))]
+
     def _around_the_budget(self) -> Iterator[int]:
         """The first that should fit, then those around the boundary of the budget."""
-        low, high, misses = 0, self._boundary, 0
         for _ in range(_MOST_COMPILATIONS):
+            known = [i for i in self.trials if i < self._boundary]
+            high = min(filter(self._fits, known), default=self._boundary)
+            missed = [i for i in known if i < high]
+            low = max(missed, default=0)
             between = [i for i in range(low + 1, high) if i not in self.failed]
             is_found = high < self._boundary
             if not between or (is_found and self._saving(low, high) < _CLOSE):
@@ -101,27 +116,28 @@ class Candidates:
             fitting = [i for i in between if self._expected(i) <= self.budget]
             if is_found and not fitting and self._saving(low, high) < _FAR:
                 return
-            if fitting:  # in steps that double, if the compiler needs more than was expected
-                number = fitting[min(2**misses, len(fitting)) - 1]
+            if is_found:
+                yield fitting[0] if fitting else between[len(between) // 2]
+            elif fitting:  # in steps that double, if the compiler needs more than was expected
+                yield fitting[min(2 ** len(missed), len(fitting)) - 1]
             else:
-                number = between[len(between) // 2 if is_found else -1]
-            yield number
-            if number in self.failed:
-                continue
-            if self.trials[number].needed <= self.budget:
-                high = number
-            else:
-                low, misses = number, misses + 1
+                yield between[-1]
 
-    def _smaller(self) -> Iterator[int]:
-        """Choices of less memory than the first that fits, which the compiler may make faster."""
+    def _smaller(self) -> list[int]:
+        """Choices of less memory than the first that fits, which the compiler may make faster.
+
+        That is the least memory, unless one on the way there is slower already.
+        """
         last = self._boundary - 1
-        fitting = [i for i, each in self.trials.items() if i <= last and each.needed <= self.budget]
-        if fitting:
-            more = {(min(fitting) + last) // 2, last}
-            yield from (i for i in sorted(more) if i > min(fitting) and i not in self.trials)
+        fitting = sorted(i for i in self.trials if i <= last and self._fits(i))
+        if not fitting or last in self.trials:
+            return []
+        first, *smaller = (self.trials[i].seconds or 0.0 for i in fitting)
+        if smaller and smaller[-1] > (1 + _FAR) * first:
+            return []
+        return [last] if smaller else [*dict.fromkeys(((fitting[0] + last) // 2, last))]
 
-    def _in_parts_alone(self) -> Iterator[int]:
+    def _in_parts_alone(self) -> list[int]:
         """Choices that only split the batch.
 
         How much faster the parts run, as more of their values stay in caches, is not in the model:
@@ -131,10 +147,8 @@ class Candidates:
         numbers = [self.all.index(each) for each in self.found.in_parts_alone]
         untried = [i for i in numbers if i not in self.trials and i not in self.failed]
         if self.best is None:
-            yield from untried[::-1][:_MOST_ALONE]
-        else:
-            should_fit = [i for i in untried if self._expected(i) <= self.budget]
-            yield from should_fit[:_MOST_ALONE]
+            return untried[::-1][:_MOST_ALONE]
+        return [i for i in untried if self._expected(i) <= self.budget][:_MOST_ALONE]
 
     def _beside_the_smallest(self) -> Iterator[int]:
         """If nothing fits: choices between the one that needs least and others that were tried.
@@ -186,10 +200,12 @@ class Candidates:
                 return
             number = min(fitting or cheaper[-1:], key=lambda i: self.all[i].seconds)
             yield number
-            trial = self.trials.get(number)
-            if trial is None or trial.needed <= self.budget:
+            if number not in self.trials or self._fits(number):
                 return
             first = number + 1
+
+    def _fits(self, number: int) -> bool:
+        return self.trials[number].needed <= self.budget
 
     def _saving(self, low: int, high: int) -> float:
         """The share of the time that the first choice after `low` saves against `high`."""

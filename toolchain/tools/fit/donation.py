@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...check.modules import main_type
-from ...compiled.program import Refused, compile_module
+from ...compiled.program import Refused, RunningCompilation, start_compilation
 from ...cost.flops import bytes_of
 from ...ir import argument_names, clone_module
 from ...ir.module import donated_arguments, main_of
@@ -54,26 +54,44 @@ class Donation:
         return {"parameters": [*self.names], **lists, "bytes": self.bytes}
 
 
-def donation_of(version: Lowered, target: Target, needed: int) -> Donation | None:
-    """What donating arguments frees of a version of a program; None if it is little.
+class RunningDonation:
+    """The compilation of a version of a program with donated arguments.
 
-    The version is compiled with these arguments donated: a donation saves less than the results
-    take where the compiler puts temporaries into the memory of results.
+    A donation saves less than the results take where the compiler puts temporaries into the memory
+    of results. Leaving the context ends the compilation.
 
     Args:
         version: the program that runs.
         target: the hardware.
         needed: bytes of one device that it needs, by the compiler.
     """
-    groups = _donable(version.module)
-    if not groups:
-        return None
-    numbers = [number for group in groups.values() for number in group]
-    made = compile_module(_donating(version.module, numbers), target, {}, version.mesh)
-    freed = 0 if isinstance(made, Refused) else needed - made.fit.needed - made.scratch_bytes
-    if freed <= _SMALL * needed:
-        return None
-    return Donation(tuple(groups), *_typed(version.function, list(groups)), freed)
+
+    def __init__(self, version: Lowered, target: Target, needed: int) -> None:
+        self.version, self.needed = version, needed
+        self.groups = _donable(version.module)
+        self.running: RunningCompilation | None = None
+        if self.groups:
+            numbers = [number for group in self.groups.values() for number in group]
+            donating = _donating(version.module, numbers)
+            self.running = start_compilation(donating, target, {}, version.mesh)
+
+    def __enter__(self) -> RunningDonation:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        if self.running is not None:
+            self.running.__exit__(*given)
+
+    def result(self) -> Donation | None:
+        """What donating the arguments frees; None if it is little."""
+        made = self.running.result() if self.running is not None else None
+        if made is None or isinstance(made, Refused):
+            return None
+        freed = self.needed - made.fit.needed - made.scratch_bytes
+        if freed <= _SMALL * self.needed:
+            return None
+        names = list(self.groups)
+        return Donation(tuple(names), *_typed(self.version.function, names), freed)
 
 
 def _donable(module: ir.Module) -> dict[str, list[int]]:

@@ -63,6 +63,10 @@ class FitChoice:
         """Whether the program is split and replaced as in another choice."""
         return (self.parts, self.kernels) == (other.parts, other.kernels)
 
+    def is_same(self, other: FitChoice) -> bool:
+        """Whether another choice gives the same program, whatever is expected of it."""
+        return self == replace(other, peak=self.peak, seconds=self.seconds)
+
     @property
     def straight(self) -> tuple[Selector, ...]:
         """The selectors of straight-line code."""

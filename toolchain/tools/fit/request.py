@@ -8,7 +8,7 @@ from time import perf_counter
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
-from ...compiled.program import Refused, compile_module
+from ...compiled.program import Compiled, Refused, compile_module
 from ...errors import JxcError
 from .clock import Clock
 
@@ -104,21 +104,34 @@ class CompiledVersion:
         return None if known is None else known + self.waiting_seconds + self.host_seconds
 
 
-def compile_version(
-    lowered: Lowered, target: Target, mesh: Mapping[str, int], clock: Clock | None = None
-) -> CompiledVersion:
+def compile_version(lowered: Lowered, target: Target, mesh: Mapping[str, int]) -> CompiledVersion:
     """Compile one version of a program.
 
     Args:
         lowered: the version, after its passes.
         target: the hardware.
         mesh: the sizes of its axes; empty for one device.
+
+    Raises:
+        JxcError: the compiler refused it for another reason than its memory.
+    """
+    return version_of(compile_module(lowered.module, target, {}, mesh), lowered, target)
+
+
+def version_of(
+    found: Compiled | Refused, lowered: Lowered, target: Target, clock: Clock | None = None
+) -> CompiledVersion:
+    """What the compiler said of one version of a program.
+
+    Args:
+        found: its output.
+        lowered: the version, after its passes.
+        target: the hardware.
         clock: times it on this machine.
 
     Raises:
         JxcError: the compiler refused it for another reason than its memory.
     """
-    found = compile_module(lowered.module, target, {}, mesh)
     if isinstance(found, Refused):
         if found.fit is None:
             raise JxcError(f"{target.name} refused the program: {found.message}")

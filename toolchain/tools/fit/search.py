@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
+from ...compiled.program import RunningCompilation, start_compilation
 from ...errors import JxcError
 from .candidates import Candidates, fastest
 from .check import check_plan
 from .choices import Choices, passes_of
 from .clock import Clock
-from .donation import donation_of
+from .donation import RunningDonation
 from .frontier import FitChoice
 from .measure import Measurement
 from .measures import bare_measures, measures_of
 from .names import name_of, with_own_names
 from .plan import BatchSplit, FitPlan
-from .request import FitRequest, compile_version, request_of
+from .request import FitRequest, request_of, version_of
 from .result import FitResult, Trial, trial_of
+
+_MOST_AT_ONCE = 4
+"""The most versions that are compiled side by side; each compilation takes up to 2 GB."""
 
 
 def search(
@@ -62,8 +68,9 @@ def search(
     """
     request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
     finder = _Finder(request, measurement, clock)
+    finder.advises = True
     try:
-        return finder.with_advice(finder.run())
+        return finder.run()
     except KeyboardInterrupt:
         if finder.base is None:
             raise
@@ -84,6 +91,24 @@ def search_from(request: FitRequest, base: Trial) -> FitResult:
     return finder.run()
 
 
+def _at_once(target: Target) -> int:
+    """How many versions are compiled side by side."""
+    if target.kind == "cpu":  # its compiler uses all cores, and so do versions that are timed
+        return 1
+    return min(_MOST_AT_ONCE, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A choice that is being compiled: its number, its name, and the program under it."""
+
+    number: int
+    name: str
+    choice: FitChoice
+    version: Lowered
+    running: RunningCompilation
+
+
 class _Finder:
     """The state of one search, from which a result can be made at any time."""
 
@@ -97,6 +122,7 @@ class _Finder:
         self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
         self.pipeline, self.tell = request.pipeline, request.tell
         self.exact, self.batch = request.exact, request.batch
+        self.advises = False
         self.base: Trial | None = None
         self.found: Choices | None = None
         self.candidates: Candidates | None = None
@@ -104,7 +130,9 @@ class _Finder:
     def run(self) -> FitResult:
         if self.base is None:
             self.tell(f"compiling {self.lowered.name} for {self.target.name}")
-            self.base = self._compiled("no plan", self._after(self.pipeline))
+            version = self._after(self.pipeline)
+            with self._started(version) as running:
+                self.base = self._compiled("no plan", version, running)
             self.clock = self.clock if self.base.is_timed else None
         if self.base.needed <= self.budget and not self.base.rematerialized:
             return self.result("")
@@ -114,17 +142,57 @@ class _Finder:
             self.found.split(self.budget, self.tell)
             self._replace_by_kernels()
         candidates = self.candidates = Candidates(self.found, self.base, self.budget)
-        for number in candidates.numbers():
-            count = len(candidates.trials) + len(candidates.failed)
-            is_tried = candidates.best or count > bool(self.found.with_kernels)
-            if is_tried and perf_counter() > self.request.deadline:
+        for numbers in candidates.rounds():
+            if not self._try(numbers):
                 return self.result("the time is over")
-            try:
-                candidates.trials[number] = self._tried(candidates.all[number])
-            except JxcError as error:  # compilers have bugs, which others of the versions avoid
-                if candidates.is_required(number):
-                    candidates.failed[number] = str(error.__cause__ or error).splitlines()[0]
         return self.result("")
+
+    def _try(self, numbers: Sequence[int]) -> bool:
+        """Compile choices, side by side; False if the time was over before all were started."""
+        assert self.candidates is not None and self.found is not None
+        most = _at_once(self.target)
+        running, is_over = deque[_Attempt](), False
+        with ExitStack() as stack:
+            for number in numbers:
+                if is_over := self._is_over(len(running)):
+                    break
+                with self._noted(number):
+                    choice = self.found.without_useless(self.candidates.all[number])
+                    while len(running) >= most or any(a.choice.is_same(choice) for a in running):
+                        self._finish(running.popleft())
+                    if (known := self.candidates.trial_of(choice)) is not None:
+                        self.candidates.trials[number] = known
+                        continue
+                    name, version = self._name(choice), self._rewritten(choice)
+                    compiling = stack.enter_context(self._started(version))
+                    running.append(_Attempt(number, name, choice, version, compiling))
+                    self.tell(f"compiling with {'; '.join(each.name for each in running)}")
+            while running:
+                self._finish(running.popleft())
+        return not is_over
+
+    def _is_over(self, running: int) -> bool:
+        """Whether no version is started any more, while so many are being compiled."""
+        assert self.candidates is not None and self.found is not None
+        count = len(self.candidates.trials) + len(self.candidates.failed) + running
+        is_tried = self.candidates.best or count > bool(self.found.with_kernels)
+        return bool(is_tried) and perf_counter() > self.request.deadline
+
+    @contextmanager
+    def _noted(self, number: int) -> Iterator[None]:
+        """Note why a choice fails: compilers have bugs, which other versions avoid."""
+        assert self.candidates is not None
+        try:
+            yield
+        except JxcError as error:
+            if self.candidates.is_required(number):
+                self.candidates.failed[number] = str(error.__cause__ or error).splitlines()[0]
+
+    def _finish(self, attempt: _Attempt) -> None:
+        """Wait for the compiler, and note what it said."""
+        assert self.candidates is not None
+        with self._noted(attempt.number):
+            self.candidates.trials[attempt.number] = self._trial(attempt)
 
     def _replace_by_kernels(self) -> None:
         assert self.found is not None
@@ -132,27 +200,13 @@ class _Finder:
         with suppress(JxcError):
             self.found.replace_by_kernels()
 
-    def with_advice(self, found: FitResult) -> FitResult:
-        """The result with what donating arguments would free, if memory is short."""
-        trial = found.chosen or found.smallest
-        if found.stopped or found.chosen is found.base or not trial.needed:
-            return found
-        self.tell("compiling with donated arguments")
-        donated = donation_of(self._version(trial), self.target, trial.needed)
-        return replace(found, donation=donated)
-
-    def _tried(self, choice: FitChoice) -> Trial:
-        assert self.base is not None and self.found is not None and self.candidates is not None
-        choice = self.found.without_useless(choice)
-        if (known := self.candidates.trial_of(choice)) is not None:
-            return known
-        name = self._name(choice)
-        self.tell(f"compiling with {name}")
-        trial = self._compiled(name, self._rewritten(choice))
+    def _trial(self, attempt: _Attempt) -> Trial:
+        assert self.base is not None
+        trial = self._compiled(attempt.name, attempt.version, attempt.running)
         is_unknown = trial.assumed and not self.base.assumed
         if is_unknown or (self.clock and trial.seconds is not None and not trial.is_timed):
-            trial = replace(trial, seconds=self._modelled(choice))
-        return replace(trial, choice=choice)
+            trial = replace(trial, seconds=self._modelled(attempt.choice))
+        return replace(trial, choice=attempt.choice)
 
     def _modelled(self, choice: FitChoice) -> float:
         """The time of a choice that did not run, or that has loops of unknown trip count."""
@@ -202,12 +256,25 @@ class _Finder:
         first, alone = self.found.all[0], self.found.without_values(choice)
         return BatchSplit(choice.parts, first.peak - alone.peak, alone.seconds - first.seconds)
 
-    def _compiled(self, name: str, lowered: Lowered) -> Trial:
-        found = compile_version(lowered, self.target, self.lowered.mesh, self.clock)
+    def _started(self, version: Lowered) -> RunningCompilation:
+        return start_compilation(version.module, self.target, {}, self.lowered.mesh)
+
+    def _compiled(self, name: str, version: Lowered, running: RunningCompilation) -> Trial:
+        found = version_of(running.result(), version, self.target, self.clock)
         return trial_of(name, found)
 
     def result(self, stopped: str) -> FitResult:
-        """What was found until now."""
+        """What was found until now, with what donating arguments would free if memory is short."""
+        found = self._found(stopped)
+        trial = found.chosen or found.smallest
+        if not self.advises or stopped or found.chosen is found.base or not trial.needed:
+            return self._with_plan(found)
+        with RunningDonation(self._version(trial), self.target, trial.needed) as running:
+            found = self._with_plan(found)
+            self.tell("compiling with donated arguments")
+            return replace(found, donation=running.result())
+
+    def _found(self, stopped: str) -> FitResult:
         assert self.base is not None
         candidates = self.candidates
         trials = with_own_names(candidates.distinct_trials) if candidates else []
@@ -219,25 +286,27 @@ class _Finder:
             self.budget,
             base,
             tuple(trials),
-            chosen=base if base.needed <= self.budget else None,
+            chosen=fastest(all_trials, self.budget),
             stopped=stopped,
             unmeasured=tuple(each.name for each in to_run if each.measured is None),
         )
-        if self.found is None or candidates is None:
+        if candidates is None:
             return whole
+        assert self.found is not None
         failed = ((candidates.all[number], why) for number, why in candidates.failed.items())
-        whole = replace(
+        return replace(
             whole,
             unsplit=self.found.unsplit,
             failed=tuple(f"{self._name(choice)}: {why}" for choice, why in failed),
         )
-        chosen = fastest(all_trials, self.budget)
-        if chosen is None or chosen.choice is None:
-            return whole
-        checked = self._check(chosen.choice)
-        following = candidates.following(chosen.choice)
-        plan = self._plan(chosen.choice, chosen)
-        return replace(whole, chosen=chosen, plan=plan, following=following, checked=checked)
+
+    def _with_plan(self, found: FitResult) -> FitResult:
+        """The result with the plan of the version that is chosen, which is checked."""
+        chosen, candidates = found.chosen, self.candidates
+        if chosen is None or chosen.choice is None or candidates is None:
+            return found
+        plan, following = self._plan(chosen.choice, chosen), candidates.following(chosen.choice)
+        return replace(found, plan=plan, following=following, checked=self._check(chosen.choice))
 
     def _measured(self, trials: list[Trial]) -> list[Trial]:
         """The trials, of which the one without a plan and those that fit have run here."""
