@@ -152,3 +152,16 @@ def test_sums_take_copies_in_older_versions(op, shape, over, expected, is_copied
     kept = ",".join(str(size) for dim, size in enumerate(shape) if dim != over)
     module = parse_hlo(text.replace("OVER", str(over)).replace("KEPT", kept))
     assert scratch_bytes(module.entry.instructions) == (expected if is_copied else 0)
+
+
+def test_verdict_on_memory_counts_what_libraries_take():
+    image, kernel = ((2, 8, 8, 16), (3, 3, 16, 16))
+    given = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in (image, kernel)]
+    dims = ("NHWC", "HWIO", "NHWC")
+
+    def convolved(x, w):
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=dims)
+
+    found = compile_module(jxc.lower(convolved, *given).module, find_target("cpu"), {})
+    assert found.scratch_bytes > 0
+    assert found.fit.needed == found.memory.needed + found.scratch_bytes

@@ -39,7 +39,7 @@ def test_slow_on_target_needs_gain_in_every_round(monkeypatch: pytest.MonkeyPatc
     assert all_checks()["slow-on-target"].run(program) == []  # the gain is not in every round
     program.kept.clear()
     set_times(monkeypatch, [4e-3, 5e-3], [1e-3, 1e-3])
-    monkeypatch.setattr(slow_on_target, "_free_memory", lambda: 1 << 16)
+    monkeypatch.setattr(slow_on_target, "free_bytes", lambda: 1 << 16)
     assert all_checks()["slow-on-target"].run(program) == []  # would consume the remaining times
 
 

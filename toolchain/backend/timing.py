@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import jax
 import numpy as np
@@ -20,6 +21,25 @@ import numpy as np
 _RESAMPLES = 2000
 _WIDE = 1.5  # if the ends of the interval differ by more, the ratio means little
 _ALIKE = 0.05  # programs whose interval is this close to 1 are equally fast
+
+
+def repeated_call(
+    program: Callable[..., object], args: Any, kwargs: Any, *, donates: bool
+) -> Callable[[], object]:
+    """A call that can be repeated: of copies of the arguments, where the program donates some.
+
+    Args:
+        program: a compiled program.
+        args, kwargs: its arguments; they are moved to the device first.
+        donates: whether it writes results into arguments.
+    """
+    given = jax.device_put((args, kwargs))
+
+    def call() -> object:
+        args, kwargs = jax.tree.map(jax.numpy.copy, given) if donates else given
+        return program(*args, **kwargs)
+
+    return call
 
 
 def interleave(

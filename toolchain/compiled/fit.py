@@ -112,7 +112,7 @@ def _size(number: str, unit: str) -> int:
 # -- the measured memory --------------------------------------------------------------------------
 
 
-def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
+def fits(memory: Memory, device: Device, refused: Refusal | None = None, scratch: int = 0) -> Fit:
     """Whether a program fits into a device's main memory, with advice if it does not.
 
     Args:
@@ -120,21 +120,22 @@ def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
         device: the device.
         refused: the compiler's verdict, if it refused the program. `memory` is then incomplete, so
             the larger number counts.
+        scratch: bytes that libraries take besides, which no buffer has.
     """
     largest = tuple(map(str, memory.buffers[:_SHOWN]))
     if refused is not None:
         needed, available = max(memory.needed, refused.needed), refused.available
         return Refusal(needed, available or device.memory_bytes, largest, tuple(_savings(memory)))
     advice: Iterable[str] = ()
-    share = _GPU_SHARE * device.memory_bytes
-    if 0 < device.memory_bytes < memory.needed:
+    needed, share = memory.needed + scratch, _GPU_SHARE * device.memory_bytes
+    if 0 < device.memory_bytes < needed:
         advice = _savings(memory)
-    elif device.kind == "gpu" and memory.needed > share > 0:
+    elif device.kind == "gpu" and needed > share > 0:
         advice = [
             f"JAX takes only {_GPU_SHARE:.0%} of a GPU's memory by default, {show_bytes(share)}: "
             "set XLA_PYTHON_CLIENT_MEM_FRACTION"
         ]
-    return Fit(memory.needed, device.memory_bytes, largest, tuple(advice))
+    return Fit(needed, device.memory_bytes, largest, tuple(advice))
 
 
 def _savings(memory: Memory) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Compiled:
     @cached_property
     def fit(self) -> Fit:
         """Whether the program fits into a device's memory."""
-        return fits(self.memory, self.build.target.device)
+        return fits(self.memory, self.build.target.device, scratch=self.scratch_bytes)
 
     @cached_property
     def scratch_bytes(self) -> int:
@@ -206,6 +206,7 @@ class Compiled:
             "ops": self.ops,
             "xla_seconds": self.build.seconds,
             "memory": self.memory.as_json(),
+            "scratch_bytes": self.scratch_bytes,
             "fit": self.fit.as_json(),
             "totals": self.totals.as_json(),
             "roofline_seconds": self.roofline_seconds,

@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from ...backend.targets import find_target
-from ...backend.timing import interleave, show_milliseconds, time_ratio
+from ...backend.timing import interleave, repeated_call, show_milliseconds, time_ratio
 from ...check.deviation import Deviation, compare_calls
 from ...display.progress import progress
 from ...errors import JxcError
@@ -196,7 +196,10 @@ def print_bench(
     quiet: bool,
 ) -> None:
     """Milliseconds per call of each program, and the ratio of two, with its interval."""
-    calls = {name: _caller(program, args, kwargs) for name, program in programs.items()}
+    calls = {
+        name: repeated_call(program, args, kwargs, donates=_donates(program))
+        for name, program in programs.items()
+    }
     seconds = interleave(calls, rounds)
     medians = {name: statistics.median(each) for name, each in seconds.items()}
     summary["bench"] = {"rounds": rounds, "median_seconds": medians}
@@ -212,20 +215,11 @@ def print_bench(
         click.echo("\n".join([*lines, how]))
 
 
-def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call with arguments on the device; fresh copies where the program donates them."""
+def _donates(program: Any) -> bool:
     import jax
 
-    args, kwargs = jax.device_put((args, kwargs))
-    donated = any(jax.tree.leaves(jax.tree.map(lambda i: i.donated, program.compiled.args_info)))
-    if not donated and not program.memory()["alias"]:
-        return lambda: program(*args, **kwargs)
-
-    def call() -> Any:
-        fresh_args, fresh_kwargs = jax.tree.map(jax.numpy.copy, (args, kwargs))
-        return program(*fresh_args, **fresh_kwargs)
-
-    return call
+    donated = jax.tree.leaves(jax.tree.map(lambda i: i.donated, program.compiled.args_info))
+    return any(donated) or bool(program.memory()["alias"])
 
 
 def _print_difference(found: Deviation) -> None:

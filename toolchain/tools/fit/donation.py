@@ -87,7 +87,7 @@ class RunningDonation:
         made = self.running.result() if self.running is not None else None
         if made is None or isinstance(made, Refused):
             return None
-        freed = self.needed - made.fit.needed - made.scratch_bytes
+        freed = self.needed - made.fit.needed
         if freed <= _SMALL * self.needed:
             return None
         names = list(self.groups)

@@ -138,7 +138,7 @@ def version_of(
         return CompiledVersion(found.fit.needed, largest=tuple(map(str, found.fit.largest)))
     step = found.step
     return CompiledVersion(
-        found.fit.needed + found.scratch_bytes,
+        found.fit.needed,
         step.computation_seconds + found.mapping_seconds,
         step.exposed_seconds,
         tuple(map(str, found.memory.buffers[:_SHOWN])),

@@ -7,7 +7,6 @@ only if O2 gains `_MIN_GAIN` of a run.
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,8 @@ from typing import Any, NamedTuple
 import jax
 
 from ....backend.artifacts.loading import callable_here
-from ....backend.timing import interleave
+from ....backend.timing import interleave, repeated_call
+from ....backend.tuning import free_bytes
 from ....compiled.kernels import Kernel
 from ....compiled.program import Compiled, compile_lowered, read_optimised
 from ....cost.device import Device
@@ -194,7 +194,8 @@ def _timeable(program: ExaminedProgram, level: str) -> Timeable | None:
 
     if program.jaxpr.effects or any("callback" in each.name for each in program.equations):
         return None
-    if _COPIES * program.compiled.memory.peak > _free_memory() / 2:
+    free = free_bytes()
+    if free is not None and _COPIES * program.compiled.memory.peak > free / 2:
         return None
     if program.compiled.roofline_seconds > _MAX_SECONDS:
         return None
@@ -210,16 +211,10 @@ def _timeable(program: ExaminedProgram, level: str) -> Timeable | None:
             compiled = read_optimised(made.compiled.as_text(), program.target)
     except (JxcError, TypeError, ValueError):
         return None
-    is_donating = any(array.donated for array in program.arguments)
+    donates = any(array.donated for array in program.arguments)
     arguments = "the arguments given" if program.given else "random arguments"
-    run = _caller(made, args, kwargs, is_donating)
+    run = repeated_call(made, args, kwargs, donates=donates)
     return Timeable(run, compiled.module, compiled.kernels, f"measured on {arguments}")
-
-
-def _free_memory() -> int:
-    """The free memory of this machine in bytes; all of it if the system does not say."""
-    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
-    return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[float], list[float]]:
@@ -234,16 +229,6 @@ def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[floa
     rounds = int(_MAX_SECONDS / max(perf_counter() - start, 1e-9))
     seconds = interleave({"plain": plain, "ours": ours}, min(_MAX_ROUNDS, max(_MIN_ROUNDS, rounds)))
     return seconds["plain"], seconds["ours"]
-
-
-def _caller(made: Any, args: Any, kwargs: Any, is_donating: bool) -> Callable[[], Any]:
-    given = jax.device_put((args, kwargs))
-
-    def call() -> Any:
-        args, kwargs = jax.tree.map(jax.numpy.copy, given) if is_donating else given
-        return made(*args, **kwargs)
-
-    return call
 
 
 def _doubles(program: ExaminedProgram) -> Iterator[Finding]:
