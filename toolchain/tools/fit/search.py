@@ -13,6 +13,7 @@ from time import perf_counter
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
+from ...backend.tuning import free_bytes
 from ...compiled.program import RunningCompilation, start_compilation
 from ...errors import JxcError
 from .candidates import Candidates, fastest
@@ -28,8 +29,11 @@ from .plan import BatchSplit, FitPlan
 from .request import FitRequest, request_of, version_of
 from .result import FitResult, Trial, trial_of
 
-_MOST_AT_ONCE = 4
-"""The most versions that are compiled side by side; each compilation takes up to 2 GB."""
+_MOST_AT_ONCE, _BYTES_EACH = 4, 4 << 30
+"""The most versions that are compiled side by side, and the free memory that each must have.
+
+The TPU compiler takes 1.5 GB for GPT-2 small.
+"""
 
 
 def search(
@@ -95,7 +99,9 @@ def _at_once(target: Target) -> int:
     """How many versions are compiled side by side."""
     if target.kind == "cpu":  # its compiler uses all cores, and so do versions that are timed
         return 1
-    return min(_MOST_AT_ONCE, os.cpu_count() or 1)
+    free = free_bytes()
+    room = _MOST_AT_ONCE if free is None else max(1, free // _BYTES_EACH)
+    return min(_MOST_AT_ONCE, room, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,8 @@ class _Finder:
                     name, version = self._name(choice), self._rewritten(choice)
                     compiling = stack.enter_context(self._started(version))
                     running.append(_Attempt(number, name, choice, version, compiling))
-                    self.tell(f"compiling with {'; '.join(each.name for each in running)}")
+                    others = f", beside {len(running) - 1} more" if len(running) > 1 else ""
+                    self.tell(f"compiling with {name}{others}")
             while running:
                 self._finish(running.popleft())
         return not is_over
