@@ -311,7 +311,7 @@ _NUMBERS: dict[str, Callable[[Report], _Cell]] = {
     "  temporaries": _both(lambda c: c.memory.temporaries, show_bytes),
     "  shared (donated)": _both(lambda c: -c.memory.aliases or None, show_bytes),
     "code, constants": _both(lambda c: c.memory.needed - c.memory.peak or None, show_bytes),
-    "scratch of libraries": _both(lambda c: c.scratch_bytes or None, show_bytes),
+    "scratch": _both(lambda c: c.scratch_bytes or None, show_bytes),
     "flops": _both(lambda c: c.totals.flops, show_count),
     "bytes moved": _both(lambda c: c.totals.bytes_in + c.totals.bytes_out, show_bytes),
     "flops a byte": _both(lambda c: c.totals.intensity, "{:.3g}".format),
