@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from contextlib import nullcontext
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +21,6 @@ from jxc.errors import JxcError, UsageError
 from jxc.pipeline import make_pipeline
 from jxc.source import JxcWarning
 from jxc.tools.fit import candidates, search as searching
-from jxc.tools.fit.frontier import FitChoice
 from jxc.tools.fit.request import CompiledVersion
 
 pytestmark = pytest.mark.usefixtures("untimed")
@@ -156,36 +154,6 @@ def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(m
     monkeypatch.setattr(searching._Finder, "_started", lambda finder, _: nullcontext())
     found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
     assert not found.fits and len(found.trials) <= 8 + candidates._MOST_NEAR
-
-
-@pytest.mark.parametrize(("budget", "fits"), [(100, True), (70, False)])
-def test_search_tries_choices_beside_the_smallest_if_nothing_fits(budget, fits):
-    """The compiler needs least for choices in the middle, which the model does not expect."""
-    choices = [FitChoice((), peak=1000 - i, seconds=float(i)) for i in range(64)]
-    groups = dict.fromkeys(("in_parts_alone", "hosted", "with_kernels"), ())
-    found = SimpleNamespace(all=choices, argument_bytes=0, whole_seconds=100.0, **groups)
-    tries = candidates.Candidates(found, searching.Trial("no plan", 2000, 1.0), budget)
-    for number in itertools.chain.from_iterable(tries.rounds()):
-        needed = 95 + abs(number - 40)
-        tries.trials[number] = searching.Trial("", needed, 1.0, choice=choices[number])
-    assert (tries.best is not None) == fits
-    assert len(tries.trials) <= 1 + candidates._MOST_NEAR * fits
-
-
-def test_first_round_has_a_smaller_choice_that_narrows_the_search():
-    """The compiler needs 10 bytes more than the model expects."""
-    choices = [FitChoice((), peak=1000 - i, seconds=float(i)) for i in range(64)]
-    groups = dict.fromkeys(("in_parts_alone", "hosted", "with_kernels"), ())
-    found = SimpleNamespace(all=choices, argument_bytes=0, whole_seconds=10.0, **groups)
-    tries = candidates.Candidates(found, searching.Trial("no plan", 1000, 1.0), 970)
-    rounds = []
-    for numbers in tries.rounds():
-        rounds.append(numbers)
-        for number in numbers:
-            choice = choices[number]
-            tries.trials[number] = searching.Trial("", choice.peak + 10, number, choice=choice)
-    assert rounds[0] == [30, 46] and rounds[-1] == []  # 46 is slower than 40: 63 would be too
-    assert tries.best.needed == 970 and len(rounds) <= 6
 
 
 def test_versions_are_compiled_side_by_side(model, monkeypatch):

@@ -354,7 +354,10 @@ def _require_memory(call: FirstCall, arrays: Sequence[Any]) -> None:
 
 
 def free_bytes(arrays: Sequence[Any] = ()) -> int | None:
-    """The free memory of the device of arrays, or of this machine; None if it is not known."""
+    """The free memory of the device of arrays, or of this machine; None if it is not known.
+
+    Where a system does not say what is free, it is all memory of the machine.
+    """
     device = next((each for array in arrays for each in array.devices()), None)
     if device is not None and (stats := device.memory_stats()):
         limit, used = stats.get("bytes_limit"), stats.get("bytes_in_use")
@@ -362,6 +365,8 @@ def free_bytes(arrays: Sequence[Any] = ()) -> int | None:
     with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/meminfo").read_text().splitlines()
         return 1024 * int(next(x for x in lines if x.startswith("MemAvailable")).split()[1])
+    with suppress(AttributeError, OSError, ValueError):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
 
 

@@ -368,11 +368,6 @@ def relative_distance(shape: Sequence[int], order: Sequence[int], width: float) 
     return float(min((lines / (1024 * lines_apart(PAGE))) ** 0.7, farthest))
 
 
-def kind_of(value: ir.Value) -> str:
-    """The element type of a tensor, as text."""
-    return str(value.type.element_type)
-
-
 def body_of(op: ir.OpView) -> str:
     """The name of the one op in the body of a reduction; empty if it has others."""
     ops = list(op.regions[0].blocks[0].operations)

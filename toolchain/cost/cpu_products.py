@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.values import shape_of
 from . import cpu, roofline
-from .flops import Matrices, bytes_of, known_flops, matrices_of
+from .flops import Matrices, bytes_of, kind_of, known_flops, matrices_of
 from .rates import IS_OLD, Rates
 
 _DOT_COPY = 5.0  # copying an element in the order of the copy, relative to a transpose
@@ -157,7 +157,7 @@ def _row_ns(rates: Rates, terms: int, columns: int) -> float:
 
 
 def _type_factor(value: ir.Value) -> float:
-    return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(cpu.kind_of(value), 1.0)
+    return {"f64": 2.0, "bf16": 1.5, "f16": 1.5}.get(kind_of(value), 1.0)
 
 
 def has_foreign_layout(op: hlo.ConvolutionOp) -> bool:
@@ -230,7 +230,7 @@ class _Convolution(NamedTuple):
         holes = self.op.lhs_dilation
         if rank > 3 or (rank == 3 and holes is not None and max(holes) > 1):
             return False
-        if rank == 1 and cpu.kind_of(self.op.result) == "f64":
+        if rank == 1 and kind_of(self.op.result) == "f64":
             return False
         if (reversal is not None and any(reversal)) or self.taps > self.pixels:
             return False
@@ -268,7 +268,7 @@ def convolution_ns(op: hlo.ConvolutionOp, rates: Rates) -> float:
     the results.
     """
     conv = _Convolution.of(op)
-    factor = 2.0 if cpu.kind_of(op.result) == "f64" else 1.0
+    factor = 2.0 if kind_of(op.result) == "f64" else 1.0
     inputs, outputs = conv.inputs, conv.outputs
     if conv.groups > 1:
         # The library packs 4 inputs of a group at a time, and adds to all its outputs at once.

@@ -196,3 +196,8 @@ def _convolution_dims(op: ir.OpView) -> ConvolutionDims:
         output_features=dims.output_feature_dimension,
         output_spatial=list(dims.output_spatial_dimensions),
     )
+
+
+def kind_of(value: ir.Value) -> str:
+    """The element type of a tensor, as text."""
+    return str(value.type.element_type)

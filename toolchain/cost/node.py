@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.values import shape_of
-from .flops import elements_of
+from .flops import elements_of, kind_of
 from .formulas import ARITHMETIC, FUNCTIONS, names
 
 VIEWS = names("broadcast_in_dim reshape reverse slice transpose")
@@ -69,7 +69,7 @@ class Node:
     def kind(self) -> str:
         """The element type of its first result, as text."""
         if self._kind is None:
-            self._kind = str(self.key.type.element_type)
+            self._kind = kind_of(self.key)
         return self._kind
 
     @property

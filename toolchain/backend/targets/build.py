@@ -149,14 +149,14 @@ def build(
         BuildError: the compiler refuses the module, it does not fit, or the compiler died.
         JxcError: the module is for more devices than the target has.
     """
-    request = _request(xla_options, mesh, other_meshes)
+    request = _request(module, target, xla_options, mesh, other_meshes)
     request |= {"whole_constants": whole_constants, "hlo_pass": hlo_pass}
-    directory = _folder_for(module, target, request)
+    directory = _folder_for(module, request)
     folder = Path(directory.name)
     if optimised is not None:
         (folder / OPTIMISED).write_bytes(optimised)
     if compiler is None:
-        with _started(directory, module, target, environment or {}) as running:
+        with _started(directory, target, request["devices"], environment or {}) as running:
             return running.result(files)
     with directory:
         compiler(folder)
@@ -172,8 +172,8 @@ def start_build(
     other_meshes: Sequence[Mapping[str, int]] = (),
 ) -> RunningBuild:
     """Start what `build` does, whose arguments and errors these are."""
-    folder = _folder_for(module, target, _request(xla_options, mesh, other_meshes))
-    return _started(folder, module, target, {})
+    request = _request(module, target, xla_options, mesh, other_meshes)
+    return _started(_folder_for(module, request), target, request["devices"], {})
 
 
 class RunningBuild:
@@ -207,11 +207,23 @@ class RunningBuild:
 
 
 def _request(
+    module: ir.Module,
+    target: Target,
     xla_options: Mapping[str, Any] | None,
     mesh: Mapping[str, int] | None,
     other_meshes: Sequence[Mapping[str, int]],
 ) -> dict[str, Any]:
+    """What the worker is asked for, by default; errors as of `build`."""
+    require(target)
+    count = module_device_count(module)
+    if target.most_devices is not None and count > target.most_devices:
+        raise JxcError(
+            f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
+            "use a larger target or a smaller mesh"
+        )
     return {
+        "target": target.name,
+        "devices": count,
         "xla_options": dict(xla_options or {}),
         "mesh": dict(mesh or {}),
         "other_meshes": list(map(dict, other_meshes)),
@@ -220,18 +232,8 @@ def _request(
     }
 
 
-def _folder_for(
-    module: ir.Module, target: Target, request: dict[str, Any]
-) -> TemporaryDirectory[str]:
+def _folder_for(module: ir.Module, request: Mapping[str, Any]) -> TemporaryDirectory[str]:
     """A folder with what the worker reads."""
-    require(target)
-    count = module_device_count(module)
-    if target.most_devices is not None and count > target.most_devices:
-        raise JxcError(
-            f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
-            "use a larger target or a smaller mesh"
-        )
-    request = {"target": target.name, "devices": count, **request}
     directory = TemporaryDirectory(prefix="jxc-build-")
     (Path(directory.name) / MODULE).write_bytes(write_bytecode(module))
     (Path(directory.name) / REQUEST).write_text(json.dumps(request))
@@ -239,15 +241,12 @@ def _folder_for(
 
 
 def _started(
-    directory: TemporaryDirectory[str],
-    module: ir.Module,
-    target: Target,
-    environment: Mapping[str, str],
+    directory: TemporaryDirectory[str], target: Target, count: int, environment: Mapping[str, str]
 ) -> RunningBuild:
+    """The worker on the request in a folder, for a program of so many devices."""
     others = ("JXC_PIPELINE", "JAX_COMPILATION_CACHE_DIR")  # would change the compilation
     inherited = {name: value for name, value in os.environ.items() if name not in others}
-    is_cpu = target.kind == "cpu"
-    split = environment_of_host(module_device_count(module)) if is_cpu else {}
+    split = environment_of_host(count) if target.kind == "cpu" else {}
     folder = Path(directory.name)
     with (folder / OUT).open("wb") as out, (folder / LOG).open("wb") as log:
         child = subprocess.Popen(

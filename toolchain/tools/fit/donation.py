@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from jaxlib.mlir import ir
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...check.modules import main_type
-from ...compiled.program import Refused, RunningCompilation, start_compilation
+from ...compiled.program import Refused, start_compilation
 from ...cost.flops import bytes_of
 from ...ir import argument_names, clone_module
 from ...ir.module import donated_arguments, main_of
@@ -54,44 +55,38 @@ class Donation:
         return {"parameters": [*self.names], **lists, "bytes": self.bytes}
 
 
-class RunningDonation:
-    """The compilation of a version of a program with donated arguments.
+@contextmanager
+def start_donation(
+    version: Lowered, target: Target, needed: int
+) -> Iterator[Callable[[], Donation | None]]:
+    """Compile a version of a program with donated arguments, until the context is left.
 
     A donation saves less than the results take where the compiler puts temporaries into the memory
-    of results. Leaving the context ends the compilation.
+    of results.
 
     Args:
         version: the program that runs.
         target: the hardware.
         needed: bytes of one device that it needs, by the compiler.
+
+    Yields:
+        What waits for the compiler, and returns what donating frees; None if it is little.
     """
+    groups = _donable(version.module)
+    if not groups:
+        yield lambda: None
+        return
+    donating = _donating(version.module, [n for numbers in groups.values() for n in numbers])
+    with start_compilation(donating, target, {}, version.mesh) as running:
 
-    def __init__(self, version: Lowered, target: Target, needed: int) -> None:
-        self.version, self.needed = version, needed
-        self.groups = _donable(version.module)
-        self.running: RunningCompilation | None = None
-        if self.groups:
-            numbers = [number for group in self.groups.values() for number in group]
-            donating = _donating(version.module, numbers)
-            self.running = start_compilation(donating, target, {}, version.mesh)
+        def result() -> Donation | None:
+            made = running.result()
+            freed = 0 if isinstance(made, Refused) else needed - made.fit.needed
+            if freed <= _SMALL * needed:
+                return None
+            return Donation(tuple(groups), *_typed(version.function, list(groups)), freed)
 
-    def __enter__(self) -> RunningDonation:
-        return self
-
-    def __exit__(self, *given: object) -> None:
-        if self.running is not None:
-            self.running.__exit__(*given)
-
-    def result(self) -> Donation | None:
-        """What donating the arguments frees; None if it is little."""
-        made = self.running.result() if self.running is not None else None
-        if made is None or isinstance(made, Refused):
-            return None
-        freed = self.needed - made.fit.needed
-        if freed <= _SMALL * self.needed:
-            return None
-        names = list(self.groups)
-        return Donation(tuple(names), *_typed(self.version.function, names), freed)
+        yield result
 
 
 def _donable(module: ir.Module) -> dict[str, list[int]]:

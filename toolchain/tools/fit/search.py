@@ -20,7 +20,7 @@ from .candidates import Candidates, fastest
 from .check import check_plan
 from .choices import Choices, passes_of
 from .clock import Clock
-from .donation import RunningDonation
+from .donation import start_donation
 from .frontier import FitChoice
 from .measure import Measurement
 from .measures import bare_measures, measures_of
@@ -71,8 +71,7 @@ def search(
         JxcError: the program cannot be lowered or compiled for the target.
     """
     request = request_of(lowered, target, budget, pipeline, assume, seconds, tell, exact, batch)
-    finder = _Finder(request, measurement, clock)
-    finder.advises = True
+    finder = _Finder(request, measurement, clock, advises=True)
     try:
         return finder.run()
     except KeyboardInterrupt:
@@ -123,12 +122,14 @@ class _Finder:
         request: FitRequest,
         measurement: Measurement | None = None,
         clock: Clock | None = None,
+        *,
+        advises: bool = False,
     ) -> None:
         self.request, self.measurement, self.clock = request, measurement, clock
         self.lowered, self.target, self.budget = request.lowered, request.target, request.budget
         self.pipeline, self.tell = request.pipeline, request.tell
         self.exact, self.batch = request.exact, request.batch
-        self.advises = False
+        self.advises = advises
         self.base: Trial | None = None
         self.found: Choices | None = None
         self.candidates: Candidates | None = None
@@ -272,16 +273,16 @@ class _Finder:
 
     def result(self, stopped: str) -> FitResult:
         """What was found until now, with what donating arguments would free if memory is short."""
-        found = self._found(stopped)
+        found = self._without_plan(stopped)
         trial = found.chosen or found.smallest
         if not self.advises or stopped or found.chosen is found.base or not trial.needed:
             return self._with_plan(found)
-        with RunningDonation(self._version(trial), self.target, trial.needed) as running:
+        with start_donation(self._version(trial), self.target, trial.needed) as donation:
             found = self._with_plan(found)
             self.tell("compiling with donated arguments")
-            return replace(found, donation=running.result())
+            return replace(found, donation=donation())
 
-    def _found(self, stopped: str) -> FitResult:
+    def _without_plan(self, stopped: str) -> FitResult:
         assert self.base is not None
         candidates = self.candidates
         trials = with_own_names(candidates.distinct_trials) if candidates else []
