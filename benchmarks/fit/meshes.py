@@ -4,7 +4,8 @@
 
 A program is compiled for a target with each sharding of the grid over each mesh of two axes, and
 the time of its step is that of `jxc report`: the compiler's estimate and the model of the network.
-`jxc.fit` gets the program without any of these. Runs that are in the raw file are not repeated.
+`jxc.fit` gets the program without any of these. Runs that are in the raw file are not repeated;
+rows of the page of results without a run in the raw file stay as they are.
 """
 
 from __future__ import annotations
@@ -186,24 +187,44 @@ def read(raw: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in raw.read_text().splitlines()] if raw.exists() else []
 
 
-def results(records: list[dict[str, Any]]) -> str:
+HEADS = ["program", "target", "devices", "by hand", "best by hand", "fit", "ratio", "seconds"]
+HEADS += ["compilations", "commit"]
+
+Row = dict[str, str]
+
+
+def read_rows(file: Path) -> dict[tuple[str, ...], Row]:
+    """The rows of a page of results by program, target and devices; none without a file."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    cells = [[each.strip() for each in line.strip("| ").split(" | ")] for line in lines]
+    rows = [each for each in cells if len(each) == len(HEADS) and each[0] not in ("---", HEADS[0])]
+    return {tuple(each[:3]): dict(zip(HEADS, each, strict=True)) for each in rows}
+
+
+def updated(row: Row, records: list[dict[str, Any]]) -> Row:
+    """The row of a program on its devices after more records; it has what was measured so far."""
+    ran = [r for r in records if r["name"] != "fit" and r["step"]]
+    fits = [r for r in records if r["name"] == "fit"]
+    row = {head: row.get(head, "") for head in HEADS}
+    if ran:
+        best = min(ran, key=lambda r: r["step"])
+        name = f"{best['name']} ({best['mesh']}) {best['step'] * 1e6:.0f} us"
+        row |= {"by hand": str(len(ran)), "best by hand": name}
+    if fits:
+        row |= {"fit": f"{fits[-1]['step'] * 1e6:.0f} us", "seconds": f"{fits[-1]['took']:.0f}"}
+        row |= {each: str(fits[-1][each]) for each in ("compilations", "commit")}
+    if row["fit"] and row["best by hand"]:
+        made, hand = (float(row[each].split()[-2]) for each in ("fit", "best by hand"))
+        row["ratio"] = f"{made / hand:.3f}"
+    return row
+
+
+def results(rows: dict[tuple[str, ...], Row]) -> str:
     """The page of results."""
     about = circumstances()
     packages = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    head = ["program", "target", "devices", "by hand", "best by hand", "fit", "ratio", "seconds"]
-    head += ["compilations", "commit"]
-    rows = [head, ["---", "---", *["---:"] * 2, "---", *["---:"] * 4, "---"]]
-    for key in dict.fromkeys((r["case"], r["target"], r["devices"]) for r in records):
-        own = [r for r in records if (r["case"], r["target"], r["devices"]) == key]
-        ran = [r for r in own if r["name"] != "fit" and r["step"]]
-        fitted = next((r for r in own if r["name"] == "fit"), None)
-        if not ran or fitted is None:
-            continue
-        best = min(ran, key=lambda r: r["step"])
-        name = f"{best['name']} ({best['mesh']}) {best['step'] * 1e6:.0f} us"
-        found = f"{fitted['step'] * 1e6:.0f} us", f"{fitted['step'] / best['step']:.3f}"
-        took = f"{fitted['took']:.0f}", str(fitted["compilations"]), fitted["commit"]
-        rows.append([*map(str, key), str(len(ran)), name, *found, *took])
+    table = [HEADS, ["---", "---", *["---:"] * 2, "---", *["---:"] * 4, "---"]]
+    table += [[row[head] for head in HEADS] for row in rows.values() if row["ratio"]]
     text = "# Shardings found by `jxc fit`\n\nWritten by benchmarks/fit/meshes.py. Do not edit.\n\n"
     text += (
         f"- {about['date']}, commit {about['commit']}, Python {about['python']}\n- {packages}\n\n"
@@ -216,7 +237,7 @@ def results(records: list[dict[str, Any]]) -> str:
         "how long the search took on two cores that other processes shared, *commit* the version\n"
         "of jxc that searched.\n\n"
     )
-    return text + markdown(rows) + "\n"
+    return text + markdown(table) + "\n"
 
 
 def main() -> int:
@@ -235,7 +256,11 @@ def main() -> int:
             for case in given.cases or CASES:
                 run(case, name, count, given.raw, given.parts)
     if given.results:
-        given.results.write_text(results(read(given.raw)))
+        rows, records = read_rows(given.results), read(given.raw)
+        for key in dict.fromkeys((r["case"], r["target"], str(r["devices"])) for r in records):
+            own = [r for r in records if (r["case"], r["target"], str(r["devices"])) == key]
+            rows[key] = updated(rows.get(key, dict(zip(HEADS, key, strict=False))), own)
+        given.results.write_text(results(rows))
     return 0
 
 

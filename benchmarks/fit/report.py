@@ -1,4 +1,4 @@
-"""Write FIT.md from the records of `fit.run`.
+"""Write FIT.md from the records of `fit.run`; rows without a record stay as FIT.md has them.
 
 PYTHONPATH=benchmarks python -m fit.report [FILE ...] [--results benchmarks/FIT.md]
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from accelerators_report import markdown
 
 from fit.programs import PROGRAMS, Program
-from fit.run import Record, key_of, read_records
+from fit.records import Record, cells_of, key_of, read_records, read_table, size, time
 from fit.worker import EQUAL, FITTED, fastest_by_hand
 from jxc.backend.targets import find_target
 from jxc.cost.device import Device
@@ -40,7 +40,8 @@ time. GPU and CPU compilers refuse nothing. On the CPU the sizes are small, the 
 plain's peak, and the time is the median of calls in alternation. *Error* is the largest difference
 of a result from that of plain; dropout over parts of a batch draws other numbers. XLA's CPU
 compiler of jax 0.10 drops optimization barriers, so that `jax.checkpoint` of straight-line code
-saves no memory there; that of 0.12 keeps them."""
+saves no memory there; that of 0.12 keeps them. *Versions* is how many a search compiled, and
+*commit* the version of jxc; *older* is one before 695d6bf1."""
 
 
 def rows_of(program: Program, label: str, records: dict[str, Record]) -> dict[str, Record]:
@@ -48,24 +49,6 @@ def rows_of(program: Program, label: str, records: dict[str, Record]) -> dict[st
     names = [*program.variants, FITTED, EQUAL]
     keys = {each: key_of(program.name, each, label) for each in names}
     return {name: records[key] for name, key in keys.items() if key in records}
-
-
-def size(record: Record | None) -> str:
-    """The peak, in bold if the device has less; why there is none."""
-    if record is None:
-        return ""
-    if "peak" not in record:
-        return record["failed"]
-    number, unit = record["peak"] / 2**30, "GiB"
-    if number < 1:
-        number, unit = 2**10 * number, "MiB"
-    text = f"{number:.3g} {unit}" if number < 100 else f"{number:.0f} {unit}"
-    return text if record.get("fits", True) else f"**{text}**"
-
-
-def time(record: Record | None) -> str:
-    """The time of a step; empty if there is none."""
-    return f"{1e3 * record['seconds']:.4g}" if record and "seconds" in record else ""
 
 
 def _by_hand(rows: dict[str, Record]) -> dict[str, Record]:
@@ -100,15 +83,15 @@ def summary(label: str, records: dict[str, Record]) -> str:
 
 def details(label: str, records: dict[str, Record]) -> str:
     """A row for each variant of each program."""
-    is_run = label.startswith("cpu")
-    head = ["program", "variant", "peak", "ms", "compiled, s", *["error"] * is_run]
-    table = [head, ["---", "---", *["---:"] * (len(head) - 2)]]
-    for program in PROGRAMS.values():
-        for name, each in rows_of(program, label, records).items():
-            spent = f"{each['compile_seconds']:.0f}" if "compile_seconds" in each else ""
-            error = [f"{each['error']:.1g}"] if "error" in each else [""] * is_run
-            table.append([program.name, name, size(each), time(each), spent, *error])
-    return markdown(table)
+    rows = {p.name: rows_of(p, label, records) for p in PROGRAMS.values()}
+    cells = [
+        {"program": program, "variant": name} | cells_of(each)
+        for program, its in rows.items()
+        for name, each in its.items()
+    ]
+    heads = [head for head in cells[0] if any(each[head] for each in cells)]
+    ruler = ["---" if head in ("program", "variant", "jax", "commit") else "---:" for head in heads]
+    return markdown([heads, ruler, *([each[head] for head in heads] for each in cells)])
 
 
 def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[str]:
@@ -152,10 +135,8 @@ def _against_hand(
 
 def section(label: str, records: dict[str, Record]) -> str:
     """The section of a target."""
-    its = [each for key, each in records.items() if key.endswith(f"/{label}")]
-    of = {f"jax {each['jax']}, commit {each['commit']}" for each in its}
     device = find_target(label.partition(",")[0]).device
-    parts = [f"## {label}", "; ".join(sorted(of)), " ".join(counts(device, label, records))]
+    parts = [f"## {label}", " ".join(counts(device, label, records))]
     return "\n\n".join([*parts, summary(label, records), details(label, records)])
 
 
@@ -169,7 +150,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path, default=[Path("build/fit.jsonl")])
     parser.add_argument("--results", type=Path, default=Path("benchmarks/FIT.md"))
     given = parser.parse_args()
-    records: dict[str, Record] = {}
+    records = read_table(given.results)
     for file in given.files:
         records |= read_records(file)
     sections = [section(label, records) for label in labels_of(list(records))]

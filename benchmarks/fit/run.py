@@ -3,8 +3,9 @@
     PYTHONPATH=benchmarks python -m fit.run [--target tpu:v5e] [--only PATTERN] [--out FILE]
 
 Each variant is compiled in a process of its own, with a time limit; on the CPU one process runs all
-variants of a program in alternation. Rows that the output file has are not measured again, so that
-an interrupted run goes on; `--again` measures them anew. `fit.report` writes the table.
+variants of a program in alternation. Rows that the output file or FIT.md has are not measured
+again, so that an interrupted run goes on; `--again` measures them anew. `fit.report` writes the
+table.
 """
 
 from __future__ import annotations
@@ -19,32 +20,19 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from machine import circumstances
 
 from fit.programs import PROGRAMS, Program
+from fit.records import Record, key_of, read_records, read_table
 from fit.worker import EQUAL, FITTED, fastest_by_hand
 from jxc.backend.targets import Target, find_target, require
 from jxc.errors import JxcError
-
-Record = dict[str, Any]
-
-
-def read_records(file: Path) -> dict[str, Record]:
-    """The last record of each row by key; none if the file does not exist."""
-    lines = file.read_text().splitlines() if file.exists() else []
-    return {record["key"]: record for record in map(json.loads, lines)}
 
 
 def label_of(target: Target) -> str:
     """A target in keys; on the CPU with the version of jax, on which `jax.checkpoint` depends."""
     return f"{target.name}, jax {metadata.version('jax')}" if target.kind == "cpu" else target.name
-
-
-def key_of(program: str, variant: str, label: str) -> str:
-    """What identifies a row: "gpt2-small/block/tpu:v5e"."""
-    return f"{program}/{variant}/{label}"
 
 
 def run_worker(
@@ -90,7 +78,7 @@ def run_worker(
 
 def todo(given: argparse.Namespace, target: Target) -> Iterator[tuple[str, list[str], int]]:
     """Each process to start: a program, its variants, and the budget; 0 for all memory."""
-    known = {} if given.again else read_records(given.out)
+    known = {} if given.again else read_table(given.results) | read_records(given.out)
     for program in PROGRAMS.values():
         if not fnmatch.fnmatch(program.name, given.only):
             continue
@@ -101,13 +89,13 @@ def todo(given: argparse.Namespace, target: Target) -> Iterator[tuple[str, list[
             yield from [(program.name, rows, given.budget)] if due else []
             continue
         yield from ((program.name, [each], given.budget) for each in due if each != EQUAL)
-        if EQUAL in due and (budget := _equal_budget(program, target, given.out)):
+        if EQUAL in due and (budget := _equal_budget(program, target, given)):
             yield program.name, [EQUAL], budget
 
 
-def _equal_budget(program: Program, target: Target, file: Path) -> int:
+def _equal_budget(program: Program, target: Target, given: argparse.Namespace) -> int:
     """The peak of the fastest variant by hand that fits; 0 if none does, or none was measured."""
-    records, label = read_records(file), label_of(target)
+    records, label = read_table(given.results) | read_records(given.out), label_of(target)
     keys = {each: key_of(program.name, each, label) for each in program.variants}
     rows = {name: records[key] for name, key in keys.items() if key in records}
     fastest = fastest_by_hand(rows, target.device.memory_bytes)
@@ -124,6 +112,7 @@ def main() -> int:
     add("--budget", type=int, default=0, metavar="BYTES", help="for the fitted plan; 0: all memory")
     add("--timeout", type=float, default=900.0, help="time limit of a process in seconds")
     add("--out", type=Path, default=Path("build/fit.jsonl"), metavar="FILE")
+    add("--results", type=Path, default=Path("benchmarks/FIT.md"), metavar="FILE")
     given = parser.parse_args()
     try:
         target = find_target(given.target)

@@ -5,7 +5,7 @@ import json
 import jax
 import numpy as np
 import pytest
-from fit import registry, report, run, worker
+from fit import records, registry, report, worker
 from fit.programs import PROGRAMS
 from fit.variants import parse_variant
 
@@ -46,14 +46,16 @@ def test_every_program_has_sizes_for_each_device():
         assert large != largest
 
 
-def test_report_marks_what_does_not_fit():
+def test_report_marks_what_does_not_fit_and_can_be_read_back(tmp_path):
     about = {"jax": "0", "commit": "c", "compile_seconds": 1.0}
+    kinds = {"compilations": 5, "search_seconds": 7.0}
     made = {
         "plain": {"peak": 31 << 30, "fits": False},
         "nested": {"peak": 2 << 30, "fits": True, "seconds": 0.5},
-        worker.FITTED: {"peak": 3 << 30, "fits": True, "seconds": 0.4},
+        worker.FITTED: {"peak": 3 << 30, "fits": True, "seconds": 0.4} | kinds,
+        worker.EQUAL: {"failed": "no plan fits: the least is 3 GiB"},
     }
-    keys = {run.key_of("wave", name, "tpu:v5e"): each | about for name, each in made.items()}
+    keys = {records.key_of("wave", name, "tpu:v5e"): each | about for name, each in made.items()}
     text = report.section("tpu:v5e", keys)
     assert (
         "| wave | **31 GiB** |  | nested | 2 GiB | 500 | nested | 2 GiB | 500 | 3 GiB | 400 |"
@@ -61,12 +63,17 @@ def test_report_marks_what_does_not_fit():
     )
     assert "Plain does not fit for 1 of 1 programs." in text
     assert "The fitted plan fits for 1 of 1." in text
+    file = tmp_path / "FIT.md"
+    file.write_text(text)
+    found = records.read_table(file)
+    assert found[records.key_of("wave", worker.FITTED, "tpu:v5e")]["search_seconds"] == 7.0
+    assert report.section("tpu:v5e", found) == text
 
 
 def test_run_goes_on_after_the_rows_of_the_file(tmp_path):
     file = tmp_path / "fit.jsonl"
-    key = run.key_of("wave", "plain", "tpu:v5e")
+    key = records.key_of("wave", "plain", "tpu:v5e")
     file.write_text(
         json.dumps({"key": key, "peak": 1}) + "\n" + json.dumps({"key": key, "peak": 2})
     )
-    assert run.read_records(file)[key]["peak"] == 2
+    assert records.read_records(file)[key]["peak"] == 2
