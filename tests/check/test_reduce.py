@@ -17,9 +17,9 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import RsqrtOp, SubtractOp
 
 import jxc
+from jxc.check.edit import add_argument, body, entry, set_outputs, terminator
 from jxc.check.reduce import NotFailing, module_text, reduce_module, search
 from jxc.check.reduce.counterexample import find_counterexample
-from jxc.check.reduce.edit import add_argument, body, entry, set_outputs, terminator
 from jxc.check.verify import verify_pipeline
 from jxc.ir import count_ops, make_context, read_module, walk, write_text
 from jxc.ir.build import splat

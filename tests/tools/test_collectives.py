@@ -229,3 +229,22 @@ def test_collectives_as_json() -> None:
         29,
     )
     assert Replicated("w", 10, 4).as_json()["wasted_bytes"] == 30
+
+
+HOST_TRANSFER = """
+HloModule printed, entry_computation_layout={(f32[])->f32[]}
+
+ENTRY main {
+  x = f32[] parameter(0)
+  start = token[] after-all()
+  sent = (f32[], u32[], token[]) send(x, start), channel_id=1, is_host_transfer=true
+  done = token[] send-done(sent), channel_id=1, is_host_transfer=true
+  ROOT y = f32[] add(x, x)
+}
+"""
+
+
+def test_transfer_to_the_host_is_no_collective() -> None:
+    assert collectives_of(parse_hlo(HOST_TRANSFER), None) == []
+    to_device = HOST_TRANSFER.replace(", is_host_transfer=true", "")
+    assert [each.kind for each in collectives_of(parse_hlo(to_device), None)] == ["send"]

@@ -29,6 +29,7 @@ from ..pipeline import (
 from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
 from ..units import counted
+from .callbacks import without_callbacks
 from .compare import Comparer, Comparison, Deadline
 from .fill import operands_of
 from .in_place import check_in_place
@@ -173,7 +174,8 @@ def _verdict(
     deadline.doing = f"@{name}"
     last, draws = Comparison(contract, {}, {}), 0
     try:
-        for pair in static_pairs(with_main(before, name), with_main(after, name)):
+        both = (without_callbacks(with_main(each, name)) for each in (before, after))
+        for pair in static_pairs(*both):
             comparer = Comparer(*pair, contract, interpreter)
             for seed in range(seeds):
                 is_last = seed == seeds - 1

@@ -206,6 +206,8 @@ def kind_of(instruction: Instruction) -> str | None:
     opcode = instruction.opcode.removesuffix("-start")
     if opcode == "all-reduce" and instruction.computation.name.startswith(_REDUCED_SLICE):
         return "reduce-scatter"
+    if instruction.attributes.get("is_host_transfer") == "true":  # to its own host
+        return None
     return opcode if opcode in KINDS else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -88,6 +89,33 @@ def print_numbered(jaxpr: Any) -> tuple[str, list[Any]]:
     finally:
         source_info_util.summarize = plain
     return text, [frames_of(SimpleNamespace(source_info=info)) for info in infos]
+
+
+@contextmanager
+def callbacks_of_absent_hardware() -> Iterator[None]:
+    """Within the block, this thread can lower calls back into Python for hardware that is not here.
+
+    JAX refuses them because it has no backend for that hardware. It asks that only for a handle of
+    the Python function, which is no part of the module.
+    """
+    from jax._src.interpreters import mlir
+
+    plain, this_thread = mlir.ModuleContext.get_backend, threading.get_ident()
+    absent = SimpleNamespace(make_python_callback_from_host_send_and_recv=lambda *_: None)
+
+    def get_backend(context: Any, optional: bool = False) -> Any:
+        try:
+            return plain(context, optional)
+        except (ValueError, RuntimeError):
+            if threading.get_ident() != this_thread:
+                raise
+            return absent
+
+    mlir.ModuleContext.get_backend = get_backend
+    try:
+        yield
+    finally:
+        mlir.ModuleContext.get_backend = plain
 
 
 def traced_file(jaxpr: Any) -> str:

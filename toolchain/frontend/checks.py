@@ -1,4 +1,4 @@
-"""Checks around tracing: arguments and devices before it, leaks and callbacks after it.
+"""Checks around tracing: arguments and devices before it, leaks after it.
 
 JAX reports each of these late, in its own terms, or not at all; here they raise an error that names
 the user's line and what to do.
@@ -15,7 +15,6 @@ from ..source import definition_line, home_of
 from . import _private
 from .constants import user_line_of_equation
 from .diagnose import LEAKED, ArgumentError, Explanation, TracedCall, trace_error
-from .mesh import platform_of
 from .transform import Transform, TransformStep
 
 # Before tracing
@@ -93,34 +92,12 @@ def check_leaks(traced: Any, call: TracedCall) -> None:
             raise _error_at(equation, LEAKED, call)
 
 
-_CALLBACKS = {
-    "pure_callback": "jax.pure_callback",
-    "io_callback": "io_callback",
-    "debug_callback": "jax.debug.callback",
-    "debug_print": "jax.debug.print",
-}
+_CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print")
 
 
-def check_callbacks(traced: Any, platform: str, call: TracedCall) -> None:
-    """Explain a lowering that failed because the program calls back into Python.
-
-    JAX lowers such calls only for the platform of this machine.
-
-    Raises:
-        TraceError: the program has such a call, and `platform` is not this machine's.
-    """
-    import jax
-
-    if platform_of(jax.devices()[0]) == platform:
-        return
-    for equation in _all_equations(traced.jaxpr):
-        if name := _CALLBACKS.get(equation.primitive.name):
-            problem = (
-                f"{name} calls back into Python, and JAX lowers such calls only for hardware of "
-                f"this machine, which has no {platform}"
-            )
-            remedy = [f"Leave it out of what is lowered for {platform}."]
-            raise _error_at(equation, (problem, remedy), call)
+def calls_python(traced: Any) -> bool:
+    """Whether a traced function calls back into Python while it runs."""
+    return any(each.primitive.name in _CALLBACKS for each in _all_equations(traced.jaxpr))
 
 
 def _error_at(equation: Any, explanation: Explanation, call: TracedCall) -> Exception:

@@ -19,7 +19,8 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ..errors import UsageError
-from .checks import check_arguments, check_callbacks, check_devices, check_leaks
+from . import _private
+from .checks import calls_python, check_arguments, check_devices, check_leaks
 from .constants import CapturedConstant, captured_constants
 from .diagnose import TracedCall, explaining
 from .mesh import make_mesh, platform_for, record_mesh, sizes_of, within
@@ -67,7 +68,7 @@ class LoweredFunction:
         """
         start = time.perf_counter()
         with within(self._over), explaining(self._call):
-            lowered = _lowered(self.traced, (platform,), self._call)
+            lowered = _lowered(self.traced, (platform,))
         seconds = time.perf_counter() - start
         again = replace(self, lowered=lowered, lower_seconds=seconds)
         return replace(again, mesh=record_mesh(again.module, self._over, self._call.name))
@@ -160,7 +161,7 @@ def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> Lo
     traced = inner if isinstance(inner, jax.stages.Traced) else traced
     traced_at = time.perf_counter()
     check_leaks(traced, call)
-    lowered = _lowered(traced, platforms, call)
+    lowered = _lowered(traced, platforms)
     shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves((args, kwargs))]
     exported = None
     if any(export.is_symbolic_dim(dim) for shape in shapes for dim in shape):
@@ -170,13 +171,14 @@ def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> Lo
     return LoweredFunction(call.function, traced, lowered, *times, _exported=exported)
 
 
-def _lowered(traced: Any, platforms: tuple[str, ...] | None, call: TracedCall) -> Any:
+def _lowered(traced: Any, platforms: tuple[str, ...] | None) -> Any:
     try:
         return traced.lower(lowering_platforms=platforms)
     except Exception:
-        if platforms:
-            check_callbacks(traced, platforms[0], call)
-        raise
+        if not (platforms and calls_python(traced)):
+            raise
+        with _private.callbacks_of_absent_hardware():
+            return traced.lower(lowering_platforms=platforms)
 
 
 # jax.jit

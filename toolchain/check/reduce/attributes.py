@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from ...ir import walk
 from ...ir.values import is_complex
 from ...pipeline.native import run_native
-from .edit import NotApplicable, distance_from_zero
+from ..edit import NotApplicable, distance_from_zero
 from .extents import resized
 from .search import Search, shrink
 

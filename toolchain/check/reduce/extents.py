@@ -8,9 +8,9 @@ from jaxlib.mlir import ir
 
 from ...ir import walk
 from ...ir.values import shape_of
+from ..edit import body, entry
 from ..rebuild import rebuild
 from ..rebuild_types import Change
-from .edit import body, entry
 from .search import Edit, Search
 
 _SMALL = (1, 2, 3)

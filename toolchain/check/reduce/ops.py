@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from ...ir import walk
 from ...ir.module import ops_of, terminator
 from ...ir.values import is_used
-from .edit import (
+from ..edit import (
     NotApplicable,
     add_argument,
     body,

@@ -17,8 +17,7 @@ from ...ir.locations import INLINE
 from ...ir.module import ops_of, terminator
 from ...ir.values import is_used
 from ...pipeline.native import run_native
-from ..modules import with_main
-from .edit import (
+from ..edit import (
     NotApplicable,
     add_argument,
     body,
@@ -28,6 +27,7 @@ from .edit import (
     set_outputs,
     zero,
 )
+from ..modules import with_main
 from .search import Search, shrink
 
 

@@ -14,7 +14,7 @@ from ...errors import JxcError
 from ...ir import ModuleSyntaxError, clone_module, count_ops, read_module, walk, write_text
 from ...pipeline.native import run_native
 from ...units import counted
-from .edit import NotApplicable, remove_dead, untidiness
+from ..edit import NotApplicable, remove_dead, untidiness
 
 
 class NotFailing(JxcError):

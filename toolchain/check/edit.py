@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
-from ...ir import functions, walk
-from ...ir.build import splat
-from ...ir.module import has_side_effect, terminator
-from ...ir.values import is_complex, is_used, splat_of
-from ...pipeline.native import run_native
-from ..modules import sync_type
+from ..ir import functions, walk
+from ..ir.build import splat
+from ..ir.module import has_side_effect, terminator
+from ..ir.values import is_complex, is_used, splat_of
+from ..pipeline.native import run_native
+from .modules import sync_type
 
 _ALIAS = "tf.aliasing_output"
 _KEPT = ("func.call", "sdy.mesh")
