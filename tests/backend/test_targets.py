@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jxc.backend import targets as finding
+from jxc.backend import _private, targets as finding
 from jxc.backend.lowered import CrossExecutable
 from jxc.backend.targets import (
     Target,
@@ -19,6 +19,7 @@ from jxc.backend.targets import (
     find_targets,
     gpu,
     require,
+    worker,
 )
 from jxc.backend.targets.build import BuildError, build
 from jxc.compiled.kernels import peak_of
@@ -196,6 +197,21 @@ def test_build_compiles_for_the_cpu():
     assert made.memory["argument_size_in_bytes"] == 512
     assert made.cost["flops"] == 64
     assert made.seconds > 0 and made.executable
+
+
+def test_module_without_tiles_is_compiled_without_tritons_products(monkeypatch):
+    plain, seen = _private.compile_for, []
+
+    def without_tiles(module, devices, options):
+        seen.append(options.get("xla_gpu_enable_triton_gemm"))
+        if seen[-1] is None:
+            raise RuntimeError("INTERNAL: Couldn't find output tile sizes that satisfy hlo: %dot")
+        return plain(module, devices, options)
+
+    monkeypatch.setattr(_private, "compile_for", without_tiles)
+    found = build(read_module(ADD, make_context()), find_target("cpu"), compiler=worker.main)
+    assert seen == [None, False]
+    assert "without Triton's matrix products" in found.note
 
 
 def test_build_splits_the_cpu_into_the_devices_of_the_program():

@@ -91,6 +91,7 @@ class Build:
         places: of each TPU device its slice, coordinates and core, in the order of the program's
             devices; empty for other devices.
         order: a note on that order; empty if it is that of `jax.make_mesh`.
+        note: on options without which the compiler refused the module; empty if there are none.
         orders: for each of `other_meshes`, as text, the numbers of the program's devices in the
             order of that mesh; empty for other than TPU devices.
     """
@@ -109,6 +110,7 @@ class Build:
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
     places: Sequence[Sequence[int]] = field(repr=False, default=())
     order: str = ""
+    note: str = ""
     orders: Mapping[str, Sequence[int]] = field(repr=False, default_factory=dict)
 
 
@@ -291,6 +293,7 @@ def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) ->
         {f.name: f.read_bytes() for p in patterns for f in sorted(dump.glob(p)) if f.is_file()},
         [place for place in result["places"] if place is not None],
         result["order"],
+        result["note"],
         result["orders"],
     )
 

@@ -17,6 +17,11 @@ from typing import Any
 from ...errors import JxcError
 from .build import DUMP, EXECUTABLE, HLO, MODULE, OPTIMISED, REQUEST, RESULT, text_of
 
+_NO_TILES, _TRITON = "Couldn't find output tile sizes", "xla_gpu_enable_triton_gemm"
+_WITHOUT_TRITON = (
+    "compiled without Triton's matrix products: XLA found no tiles for one of them, which it tries "
+    "out where the GPU is present"
+)
 _GENERATED = "*.after_codegen.txt"  # with the compiler's estimates
 
 
@@ -52,8 +57,17 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         **request["xla_options"],
     }
 
+    note = ""
+
     def compile_(each: Any) -> Any:
-        return _private.compile_for(each, devices, options)
+        nonlocal note
+        try:
+            return _private.compile_for(each, devices, options)
+        except Exception as error:
+            if _NO_TILES not in str(error):
+                raise
+        note = _WITHOUT_TRITON
+        return _private.compile_for(each, devices, {**options, _TRITON: False})
 
     start = perf_counter()
     with contextlib.ExitStack() as stack:
@@ -93,6 +107,7 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         "seconds": seconds,
         "places": list(map(_place, devices)),
         "order": order,
+        "note": note,
         "orders": _orders(request["other_meshes"], devices),
     }
 

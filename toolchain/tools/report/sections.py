@@ -264,6 +264,8 @@ def _notes(compiled: Compiled) -> Iterator[str]:
         yield _note_on_network(compiled)
         if compiled.build.order:
             yield compiled.build.order
+    if compiled.build.note:
+        yield compiled.build.note
     yield from _advice_on_splitting(compiled)
     if compiled.mesh_shapes:
         shapes = compiled.mesh_shapes[:_SHAPES]
