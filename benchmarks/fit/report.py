@@ -118,7 +118,7 @@ def counts(device: Device, label: str, records: dict[str, Record]) -> Iterator[s
     if searched:
         most = max(each["compilations"] for each in searched)
         longest = max(each["search_seconds"] for each in searched)
-        yield f"A search compiles at most {most} versions and takes at most {longest:.0f} s."
+        yield f"Searches of known commits compiled at most {most} versions in {longest:.0f} s."
 
 
 def _against_hand(

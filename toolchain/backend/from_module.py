@@ -19,6 +19,7 @@ from ..errors import JxcError
 from ..frontend.mesh import make_mesh, sharding_over, sizes_of, within
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
+from ..ir.module import callbacks_in
 from ..ir.shardings import REPLICAS, argument_specs, module_device_count, replica_count
 from . import registered
 from ._private import load_lapack
@@ -112,16 +113,11 @@ def _main_of(module: ir.Module) -> ir.OpView:
 
 def _refuse_callbacks(module: ir.Module) -> None:
     """Refuse host callbacks: they are addresses in the process that lowered the module."""
-    for target in callbacks_in(module):
+    for name in callbacks_in(module).values():
         raise JxcError(
-            f"the module calls back into Python (custom_call @{target}), and the function "
+            f"the module calls back into Python ({name}), and the function "
             f"it calls lives in the process that lowered it: {_INSTEAD}"
         )
-
-
-def callbacks_in(module: ir.Module) -> list[str]:
-    """The names of the external functions that call back into Python."""
-    return [target for target in call_targets(module) if "callback" in target]
 
 
 def load_libraries(module: ir.Module) -> None:

@@ -6,16 +6,12 @@ here there are none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ..ir import functions, walk
-from ..ir.module import has_side_effect, terminator
+from ..ir import functions
+from ..ir.module import callbacks_in, has_side_effect, terminator
 from .edit import body, keep_arguments, set_outputs, zero
-
-_TRANSFERS = ("stablehlo.send", "stablehlo.recv")
 
 
 def without_callbacks(module: ir.Module) -> ir.Module:
@@ -27,7 +23,7 @@ def without_callbacks(module: ir.Module) -> ir.Module:
     Args:
         module: has one public function, @main; it is changed, unless it makes no such calls.
     """
-    calls = list(_callbacks(module))
+    calls = callbacks_in(module)
     main = functions(module)["main"]
     with module.context, ir.Location.unknown():
         told = []
@@ -41,15 +37,6 @@ def without_callbacks(module: ir.Module) -> ir.Module:
         if calls:
             _drop_tokens(main, told)
     return module
-
-
-def _callbacks(module: ir.Module) -> Iterator[ir.OpView]:
-    for op in walk(module.operation):
-        if isinstance(op, hlo.CustomCallOp):
-            if "callback" in op.call_target_name.value:
-                yield op
-        elif op.operation.name in _TRANSFERS and op.is_host_transfer:
-            yield op
 
 
 def _instead(op: ir.OpView, result: ir.Value) -> ir.Value:

@@ -263,3 +263,18 @@ def has_side_effect(op: ir.OpView) -> bool:
     if op.operation.name != "stablehlo.custom_call":
         return op.operation.name in OBSERVABLE
     return "has_side_effect" in op.attributes and bool(op.attributes["has_side_effect"].value)
+
+
+def callbacks_in(module: ir.Module) -> dict[ir.OpView, str]:
+    """The ops by which JAX calls back into Python, with their names: "custom_call @...", "send".
+
+    On a TPU these are transfers to and from its host.
+    """
+    found = {}
+    for op in walk(module.operation):
+        name = op.operation.name.removeprefix("stablehlo.")
+        if name == "custom_call" and "callback" in op.call_target_name.value:
+            found[op] = f"custom_call @{op.call_target_name.value}"
+        elif name in ("send", "recv") and op.is_host_transfer:
+            found[op] = name
+    return found

@@ -15,8 +15,9 @@ from ...distribution import versions
 from ...errors import JxcError, UsageError
 from ...files import write_output
 from ...frontend.mesh import spec_of
-from ...ir import functions, walk
+from ...ir import functions
 from ...ir.extra_results import EXTRA_RESULTS
+from ...ir.module import callbacks_in
 from ...ir.shardings import Spec, module_device_count
 from .. import _private
 from ..from_module import call_targets, calls_lapack, lowered_from_module
@@ -80,12 +81,8 @@ def describe(executable: Executable | CrossExecutable) -> Header:
     lowered = executable.lowered
     if EXTRA_RESULTS in lowered.module.operation.attributes:
         raise ArtifactError(_INSTRUMENTED)
-    for op in walk(lowered.module.operation):
-        name = op.operation.name.removeprefix("stablehlo.")
-        if name == "custom_call":
-            name = ir.StringAttr(op.attributes["call_target_name"]).value
-        if "callback" in name or name in ("send", "recv"):
-            raise ArtifactError(_NO_CALLBACK.format(name))
+    for name in callbacks_in(lowered.module).values():
+        raise ArtifactError(_NO_CALLBACK.format(name))
     called = lowered.jax_lowered
     if called is None:  # a module from a file: its arguments are those of @main, in order
         try:

@@ -16,13 +16,13 @@ from typing import Any
 import jax
 
 from ...backend.artifacts.loading import callable_here
-from ...backend.from_module import callbacks_in
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import free_bytes, why_not
 from ...check.fill import fill
 from ...compiled.program import Compiled
 from ...errors import JxcError
+from ...ir.module import callbacks_in
 
 _MOST_CALLS, _SECONDS = 9, 1.0
 """The most calls that are timed, and after how many seconds no other is started."""
@@ -131,5 +131,5 @@ def clock_of(given: GivenArguments, target: Target) -> Clock | None:
     if target.kind != "cpu" or not target.is_present or lowered.mesh:
         return None
     backend = jax.local_devices(backend="cpu")[0].client
-    why = why_not(lowered.module, callbacks_in(lowered.module), backend)
+    why = why_not(lowered.module, list(callbacks_in(lowered.module)), backend)
     return None if why else Clock(given)
