@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +26,7 @@ from jxc.backend.targets import (
     require,
     worker,
 )
-from jxc.backend.targets.build import BuildError, build
+from jxc.backend.targets.build import RESULT, BuildError, build
 from jxc.compiled.kernels import peak_of
 from jxc.cost import device as device_file
 from jxc.cost.device import known_devices
@@ -197,6 +202,40 @@ def test_build_compiles_for_the_cpu():
     assert made.memory["argument_size_in_bytes"] == 512
     assert made.cost["flops"] == 64
     assert made.seconds > 0 and made.executable
+
+
+ABANDONED = """
+import os, sys
+from jxc.backend.targets import find_target
+from jxc.backend.targets.build import start_build
+from jxc.ir import make_context, read_module
+
+running = start_build(read_module(sys.argv[1], make_context()), find_target("cpu"))
+print(running._child.pid, running._folder.name, flush=True)
+os._exit(0)
+"""
+
+
+def test_compiler_ends_with_the_process_that_wants_its_output():
+    command = [sys.executable, "-c", ABANDONED, ADD]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    pid, folder = printed.split()
+    try:
+        for _ in range(600):
+            if not is_running(int(pid)):
+                break
+            time.sleep(0.1)
+        assert not is_running(int(pid))
+        assert not (Path(folder) / RESULT).exists(), "it compiled to the end"
+    finally:
+        shutil.rmtree(folder)
+
+
+def is_running(pid):
+    state = Path(f"/proc/{pid}/stat")
+    if state.parent.parent.joinpath("self").exists():
+        return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+    return subprocess.run(["ps", "-p", str(pid)], capture_output=True, check=False).returncode == 0
 
 
 def test_module_without_tiles_is_compiled_without_tritons_products(monkeypatch):

@@ -194,7 +194,7 @@ class RunningBuild:
 
     def __exit__(self, *_: object) -> None:
         self._child.kill()
-        self._child.wait()
+        self._child.communicate()
         self._folder.cleanup()
 
     def result(self, files: Sequence[str] = ()) -> Build:
@@ -254,7 +254,7 @@ def _started(
         child = subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.worker", str(folder)],
             env={**inherited, **target.environment, **split, **environment},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # ends with this process, and the worker with it
             stdout=out,
             stderr=log,
         )
