@@ -100,8 +100,9 @@ survey: $(VENV)/.survey ## run every public function of JAX, which takes hours; 
 	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(BIN)/python -m survey.report build/survey.jsonl \
 	  --results $(RESULTS)/SURVEY.md
 
-fit: $(ALL)/.all ## compile training steps that need much memory, in variants by hand; TARGET=tpu:v5e
-	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(ALL)/bin/python -m fit.run --target $(TARGET)
+fit: $(ALL)/.all ## compile training steps that need much memory, in variants by hand; TARGET=tpu:v5e AGAIN=1
+	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(ALL)/bin/python -m fit.run --target $(TARGET) \
+	  $(if $(AGAIN),--again)
 	JAX_PLATFORMS=cpu PYTHONPATH=benchmarks $(ALL)/bin/python -m fit.report
 
 dist: $(VENV)/.dev ## build the sdist and the wheel into dist/

@@ -21,8 +21,8 @@ from .build import DUMP, EXECUTABLE, HLO, MODULE, OPTIMISED, REQUEST, RESULT, te
 
 _NO_TILES, _TRITON = "Couldn't find output tile sizes", "xla_gpu_enable_triton_gemm"
 _WITHOUT_TRITON = (
-    "compiled without Triton's matrix products: XLA found no tiles for one of them, which it tries "
-    "out where the GPU is present"
+    "compiled without Triton's matrix products: XLA found no tile sizes for one of them. Where the "
+    "GPU is present, it measures which are best"
 )
 _GENERATED = "*.after_codegen.txt"  # with the compiler's estimates
 
