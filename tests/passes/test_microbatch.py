@@ -87,6 +87,12 @@ def _printing(w: jax.Array, x: jax.Array) -> jax.Array:
     return (h**2).mean()
 
 
+def _printing_in_order(w: jax.Array, x: jax.Array) -> jax.Array:
+    h = x @ w
+    jax.debug.print("{}", h, ordered=True)
+    return (h**2).mean()
+
+
 def _printing_in_scan(w: jax.Array, x: jax.Array) -> jax.Array:
     def body(h: jax.Array, i: jax.Array) -> tuple[jax.Array, None]:
         jax.debug.print("{}", i)
@@ -101,6 +107,7 @@ def _printing_in_scan(w: jax.Array, x: jax.Array) -> jax.Array:
         (_normalized, "subtract: it needs a value that combines all examples of the batch"),
         (_contrastive, "dot_general: it multiplies each example by each other example"),
         (_printing, "custom_call: xla_ffi_python_cpu_callback may have effects"),
+        (_printing_in_order, "custom_call: xla_ffi_python_cpu_callback may have effects"),
         (_printing_in_scan, "xla_ffi_python_cpu_callback may have effects, in a loop that has"),
     ],
 )
@@ -145,10 +152,11 @@ def test_microbatch_says_that_no_argument_may_have_the_batch() -> None:
         lowered.opt("microbatch{steps=4}")
 
 
-def test_microbatch_prints_after_the_loop(capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("ordered", [False, True])
+def test_microbatch_prints_after_the_loop(capfd: pytest.CaptureFixture[str], ordered: bool) -> None:
     def step(w: jax.Array, x: jax.Array) -> Any:
         loss, grad = jax.value_and_grad(lambda w: ((x @ w) ** 2).mean())(w)
-        jax.debug.print("loss {}", loss)
+        jax.debug.print("loss {}", loss, ordered=ordered)
         return w - grad
 
     _split(step, 4)(jnp.eye(4), jnp.ones((8, 4)))
