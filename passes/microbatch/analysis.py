@@ -216,8 +216,9 @@ class Analysis:
 
     def _is_cheap(self, op: ir.OpView) -> bool:
         is_simple = is_elementwise(op) or op.operation.name in _CHEAP
-        sizes = [math.prod(shape_of(result)) for result in op.results]
-        return is_simple and op.operation.block == self.block and max(sizes) <= self._most
+        if not is_simple or op.operation.block != self.block:
+            return False
+        return max(math.prod(shape_of(result)) for result in op.results) <= self._most
 
     # Ops of any block that read split or partial values
 

@@ -30,7 +30,7 @@ def batch_candidates(main: ir.OpView, arguments: str, dim: int) -> list[list[int
     if arguments:
         found = [at for each in arguments.split(",") for at in _named(each.strip(), names)]
         for at in found:
-            if dim >= len(shape_of(values[at])):
+            if not _has_dims(values[at], dim):
                 raise UsageError(
                     f"microbatch: argument {names[at]} is {values[at].type}, which has no "
                     f"dimension {dim}"
@@ -70,7 +70,7 @@ def _found(
     state = {
         _root(name)
         for at, (value, name) in enumerate(zip(values, names, strict=True))
-        if at in donated or (value.type in returned and len(shape_of(value)) and "[" in name)
+        if at in donated or (value.type in returned and _has_dims(value) and "[" in name)
     }
     groups: dict[int, list[int]] = {}
     may_be = [
@@ -98,12 +98,16 @@ def _found(
     )
 
 
+def _has_dims(value: ir.Value, dim: int = 0) -> bool:
+    """Whether a value has a dimension `dim`; tokens have none."""
+    return isinstance(value.type, ir.RankedTensorType) and len(shape_of(value)) > dim
+
+
 def _may_be_data(value: ir.Value, dim: int) -> bool:
-    if not isinstance(value.type, ir.RankedTensorType):
+    if not _has_dims(value, dim):
         return False
     is_key = str(ir.RankedTensorType(value.type).element_type) == "ui32"
-    shape = shape_of(value)
-    return len(shape) > dim and not (is_key and shape in _KEYS)
+    return not (is_key and shape_of(value) in _KEYS)
 
 
 def _described(groups: Mapping[int, Sequence[int]], names: Sequence[str]) -> str:
