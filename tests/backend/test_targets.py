@@ -228,7 +228,7 @@ def test_compiler_ends_with_the_process_that_wants_its_output():
         assert not is_running(int(pid))
         assert not (Path(folder) / RESULT).exists(), "it compiled to the end"
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_running(pid):

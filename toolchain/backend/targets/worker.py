@@ -9,6 +9,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -153,17 +154,18 @@ def _place(device: Any) -> list[int] | None:
     return [getattr(device, "slice_index", None) or 0, *device.coords, device.core_on_chip]
 
 
-def _end_with(parent: int) -> None:
-    """End this process with its parent, which holds the other end of a pipe.
+def _end_with(parent: int, folder: Path) -> None:
+    """End this process with its parent, which holds the other end of a pipe, and remove its files.
 
     Without this, a compiler goes on for minutes after a `kill` or `timeout` of its parent.
     """
     os.read(parent, 1)
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 
 if __name__ == "__main__":
-    pipe = os.dup(0)
+    given, pipe = Path(sys.argv[1]), os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # `input()` in a pass on HLO does not wait for it
-    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
-    main(Path(sys.argv[1]))
+    threading.Thread(target=_end_with, args=(pipe, given), daemon=True).start()
+    main(given)
