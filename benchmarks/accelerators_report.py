@@ -201,3 +201,10 @@ def contender_lines(record: Sequence[dict[str, Any]]) -> list[str]:
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Rows as a Markdown table."""
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def cells_of_line(line: str) -> list[str]:
+    """The cells of a line that `markdown` wrote; one empty cell for a line of something else."""
+    if not line.startswith("|"):
+        return [""]
+    return [each.strip() for each in line.strip("|").split(" | ")]

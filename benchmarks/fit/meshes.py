@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import jax
 import jax.numpy as jnp
-from accelerators_report import markdown
+from accelerators_report import cells_of_line, markdown
 from machine import circumstances
 
 import jxc
@@ -196,7 +196,7 @@ Row = dict[str, str]
 def read_rows(file: Path) -> dict[tuple[str, ...], Row]:
     """The rows of a page of results by program, target and devices; none without a file."""
     lines = file.read_text().splitlines() if file.exists() else []
-    cells = [[each.strip() for each in line.strip("| ").split(" | ")] for line in lines]
+    cells = map(cells_of_line, lines)
     rows = [each for each in cells if len(each) == len(HEADS) and each[0] not in ("---", HEADS[0])]
     return {tuple(each[:3]): dict(zip(HEADS, each, strict=True)) for each in rows}
 

@@ -7,8 +7,11 @@ that has no other record.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from accelerators_report import cells_of_line
 
 Record = dict[str, Any]
 
@@ -29,7 +32,7 @@ def read_records(file: Path) -> dict[str, Record]:
 def cells_of(record: Record) -> dict[str, str]:
     """The cells of a record below the heads of the columns; empty for what it does not have."""
     of = {"peak": size(record), "ms": time(record)}
-    for head, (key, form) in _PLAIN.items():
+    for head, (key, form, _) in _PLAIN.items():
         of[head] = form.format(record[key]) if key in record else ""
     return of
 
@@ -41,8 +44,7 @@ def read_table(file: Path) -> dict[str, Record]:
     for line in file.read_text().splitlines() if file.exists() else []:
         if line.startswith("## "):
             label = line[3:]
-        cells = line.strip("|").split(" | ") if line.startswith("|") else [""]
-        cells = [each.strip() for each in cells]
+        cells = cells_of_line(line)
         if cells[0] == "program":
             heads = cells
         elif heads[1:2] == ["variant"] and len(cells) == len(heads) and cells[0] != "---":
@@ -70,15 +72,15 @@ def time(record: Record | None) -> str:
     return f"{1e3 * record['seconds']:.4g}" if record and "seconds" in record else ""
 
 
-_PLAIN = {
-    "compiled, s": ("compile_seconds", "{:.0f}"),
-    "error": ("error", "{:.1g}"),
-    "versions": ("compilations", "{}"),
-    "searched, s": ("search_seconds", "{:.0f}"),
-    "jax": ("jax", "{}"),
-    "commit": ("commit", "{}"),
+_PLAIN: dict[str, tuple[str, str, Callable[[str], Any]]] = {
+    "compiled, s": ("compile_seconds", "{:.0f}", float),
+    "error": ("error", "{:.1g}", float),
+    "versions": ("compilations", "{}", int),
+    "searched, s": ("search_seconds", "{:.0f}", float),
+    "jax": ("jax", "{}", str),
+    "commit": ("commit", "{}", str),
 }
-"""Columns that show one value of a record as it is."""
+"""Columns that show one value of a record: its key, how it is written, and how it is read."""
 
 
 def _record_of(row: dict[str, str]) -> Record:
@@ -88,9 +90,7 @@ def _record_of(row: dict[str, str]) -> Record:
         found = {"peak": float(number) * UNITS[unit], "fits": row["peak"][0] != "*"}
     if row["ms"]:
         found["seconds"] = float(row["ms"]) / 1e3
-    for head, (key, _) in _PLAIN.items():
+    for head, (key, _, read) in _PLAIN.items():
         if text := row.get(head, ""):
-            found[key] = text if head in ("jax", "commit") else float(text)
-    if "compilations" in found:
-        found["compilations"] = int(found["compilations"])
+            found[key] = read(text)
     return found

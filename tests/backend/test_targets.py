@@ -233,7 +233,7 @@ def test_compiler_ends_with_the_process_that_wants_its_output():
 
 def is_running(pid):
     state = Path(f"/proc/{pid}/stat")
-    if state.parent.parent.joinpath("self").exists():
+    if Path("/proc/self").exists():
         return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
     return subprocess.run(["ps", "-p", str(pid)], capture_output=True, check=False).returncode == 0
 

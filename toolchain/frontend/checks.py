@@ -92,12 +92,13 @@ def check_leaks(traced: Any, call: TracedCall) -> None:
             raise _error_at(equation, LEAKED, call)
 
 
-_CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print")
+CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print")
+"""JAX's primitives that call back into Python."""
 
 
 def calls_python(traced: Any) -> bool:
     """Whether a traced function calls back into Python while it runs."""
-    return any(each.primitive.name in _CALLBACKS for each in _all_equations(traced.jaxpr))
+    return any(each.primitive.name in CALLBACKS for each in _all_equations(traced.jaxpr))
 
 
 def _error_at(equation: Any, explanation: Explanation, call: TracedCall) -> Exception:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....compiled.kernels import Kernel
+from ....frontend.checks import CALLBACKS
 from ....hlo import Computation, Instruction
 from ....hlo.work import stated_trips
 from ....source import SourceLine
@@ -18,7 +19,6 @@ from ..thresholds import MIN_TIME_SHARE
 _MIN_ITERATIONS = 64
 _MIN_OVERHEAD_RATIO = 4  # of kernel launch time to kernel work in an iteration
 _MIN_OVERHEAD_SECONDS = 1e-4  # of kernel launches in one run
-_CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print")
 
 
 @check
@@ -29,7 +29,7 @@ def callback_in_loop(program: ExaminedProgram) -> Iterator[Finding]:
     alone: that is how one calls the host every hundredth time.
     """
     for each in program.equations:
-        if each.name not in _CALLBACKS or not each.loops or each.is_guarded:
+        if each.name not in CALLBACKS or not each.loops or each.is_guarded:
             continue
         count = each.iterations
         how_often = "in each iteration" if count is None else f"{count} times in one run"
