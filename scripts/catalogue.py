@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ |= {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}
 
 from jaxlib.mlir import ir  # noqa: E402
 

@@ -24,7 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ |= {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from rules.campaign import Tally, run_campaign  # noqa: E402

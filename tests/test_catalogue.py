@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,21 @@ def test_stale_names_what_is_out_of_date():
         assert f"{name} was checked on no program: run `make rules`" in reasons
     assert "subtract-self" not in reasons
     assert "passes/README.md is out of date" in reasons
+
+
+def test_examples_do_not_depend_on_a_calibration(tmp_path):
+    rates = {"schema_version": 1, "targets": {"cpu": {"row-sum": 0.5}}, "measured": {}}
+    (tmp_path / "rates.json").write_text(json.dumps(rates))
+    script = ROOT / "scripts" / "catalogue.py"
+    environment = {key: value for key, value in os.environ.items() if key != "JXC_RATES"}
+    done = subprocess.run(
+        [sys.executable, script, "--check"],
+        env=environment | {"JXC_CONFIG_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_check_rules_runs_a_single_rule_by_name(tmp_path):
