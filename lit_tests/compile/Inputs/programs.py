@@ -30,6 +30,10 @@ def printing(x):
     return x + 1
 
 
+def on_cpu_only(x):
+    return jax.lax.linalg.schur(x)
+
+
 def sin_multiply_add(x, y, z):
     return jnp.sin(x) * y + z
 
