@@ -5,9 +5,12 @@ import itertools
 import json
 import linecache
 import os
+import signal
 import subprocess
 import sys
 from contextlib import nullcontext
+from math import inf
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -143,7 +146,7 @@ def test_program_that_never_fits_shows_what_holds_the_memory(model):
 
 
 def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(model, monkeypatch):
-    needed = itertools.count(2**30, -1)
+    needed, done = itertools.count(2**30, -1), SimpleNamespace(is_done=True)
 
     def trial(finder, name, version, running):
         """Each version needs one byte less than the one before."""
@@ -151,7 +154,7 @@ def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(m
 
     monkeypatch.setattr(searching._Finder, "_compiled", trial)
     monkeypatch.setattr(searching._Finder, "_rewritten", lambda finder, _: finder.lowered)
-    monkeypatch.setattr(searching._Finder, "_started", lambda finder, _: nullcontext())
+    monkeypatch.setattr(searching._Finder, "_started", lambda finder, _: nullcontext(done))
     found = jxc.fit(model["step"], *model["arguments"](), max_memory=2**30 - 100)
     assert not found.fits and len(found.trials) <= 8 + candidates._MOST_NEAR
 
@@ -244,6 +247,28 @@ def test_interrupt_ends_the_search(model, monkeypatch):
     found = jxc.fit(model["step"], *model["arguments"](), max_memory="10MiB")
     assert found.stopped == "interrupted" and not found.trials and not found.fits
     assert all(child.returncode is not None for child in running)  # none is left
+
+
+def test_compiler_that_still_runs_when_the_time_is_over_is_given_up_if_a_plan_fits(
+    model, monkeypatch
+):
+    """The first of two versions that are compiled side by side never ends; the second fits."""
+    start, children = searching._Finder._started, []
+
+    def started(finder, version):
+        running = start(finder, version)
+        children.append(running.build._child)
+        if len(children) == 2:  # the first is that without a plan
+            os.kill(children[-1].pid, signal.SIGSTOP)
+        return running
+
+    monkeypatch.setattr(searching._Finder, "_started", started)
+    monkeypatch.setattr(searching, "_at_once", lambda target: 2)
+    monkeypatch.setattr(searching, "perf_counter", lambda: inf if len(children) > 2 else 0.0)
+    found = jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
+    assert found.fits and found.plan is not None and len(found.trials) == 1
+    assert found.stopped == "the time is over"
+    assert all(child.returncode is not None for child in children)  # none is left
 
 
 def test_unknown_memory_is_a_usage_error():

@@ -32,7 +32,7 @@ from .options import SECONDS, PassOptions, json_option, lowering_options, option
     default=300.0,
     show_default=True,
     metavar="S",
-    help="Compile no further version after so many seconds.",
+    help="Stop after so many seconds, once a plan fits.",
 )
 @click.option(
     "--exact",

@@ -281,6 +281,11 @@ class RunningCompilation:
     def __exit__(self, *given: object) -> None:
         self.build.__exit__(*given)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the compiler has ended."""
+        return self.build.is_done
+
     def result(self) -> Compiled | Refused:
         """Wait for the compiler."""
         try:

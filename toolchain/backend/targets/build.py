@@ -197,6 +197,11 @@ class RunningBuild:
         self._child.communicate()
         self._folder.cleanup()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the compiler has ended."""
+        return self._child.poll() is not None
+
     def result(self, files: Sequence[str] = ()) -> Build:
         """Wait for the compiler; arguments and errors are those of `build`."""
         code, folder = self._child.wait(), Path(self._folder.name)

@@ -58,8 +58,9 @@ def fit(
             of one or two axes are tried.
         devices: how many devices to split it over; by default, those of the mesh or the target.
         pipeline: the passes that run after those of the plan, as text.
-        seconds: no further version is compiled after so many. Ctrl-C ends the search as well; both
-            give the best plan found until then.
+        seconds: no further version is compiled after so many, and those that are being compiled are
+            given up if a plan fits. Ctrl-C ends the search as well; both give the best plan found
+            until then.
         exact: whether only measures are tried that keep each bit of the results: the batch does not
             run in parts, and no kernels are used, which sum in another order.
         batch: the arguments that have the batch in their first dimension, such as "x,y", if they

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, sleep
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
@@ -34,6 +33,9 @@ _MOST_AT_ONCE, _BYTES_EACH = 4, 4 << 30
 
 The TPU compiler takes 1.5 GB for GPT-2 small.
 """
+
+_WAIT = 0.05
+"""Seconds between two looks at the compilers that run."""
 
 
 def search(
@@ -155,10 +157,18 @@ class _Finder:
         return self.result("")
 
     def _try(self, numbers: Sequence[int]) -> bool:
-        """Compile choices, side by side; False if the time was over before all were started."""
+        """Compile choices, side by side; False if the time was over before all were compiled."""
+        is_whole = self._compile(numbers)
+        assert self.candidates is not None
+        trials = self.candidates.trials
+        for number in filter(trials.__contains__, numbers):  # in this order, not as they ended
+            trials[number] = trials.pop(number)
+        return is_whole
+
+    def _compile(self, numbers: Sequence[int]) -> bool:
         assert self.candidates is not None and self.found is not None
         most = _at_once(self.target)
-        running, is_over = deque[_Attempt](), False
+        running, is_over = list[_Attempt](), False
         with ExitStack() as stack:
             for number in numbers:
                 if is_over := self._is_over(len(running)):
@@ -166,7 +176,8 @@ class _Finder:
                 with self._noted(number):
                     choice = self.found.without_useless(self.candidates.all[number])
                     while len(running) >= most or any(a.choice.is_same(choice) for a in running):
-                        self._finish(running.popleft())
+                        if not self._finish_one(running):
+                            return False
                     if (known := self.candidates.trial_of(choice)) is not None:
                         self.candidates.trials[number] = known
                         continue
@@ -176,7 +187,8 @@ class _Finder:
                     others = f", beside {len(running) - 1} more" if len(running) > 1 else ""
                     self.tell(f"compiling with {name}{others}")
             while running:
-                self._finish(running.popleft())
+                if not self._finish_one(running):
+                    return False
         return not is_over
 
     def _is_over(self, running: int) -> bool:
@@ -196,11 +208,22 @@ class _Finder:
             if self.candidates.is_required(number):
                 self.candidates.failed[number] = str(error.__cause__ or error).splitlines()[0]
 
-    def _finish(self, attempt: _Attempt) -> None:
-        """Wait for the compiler, and note what it said."""
+    def _finish_one(self, running: list[_Attempt]) -> bool:
+        """Wait for a compiler, remove its version, and note what it said.
+
+        Returns:
+            False if the time is over and a version fits: the others are given up.
+        """
         assert self.candidates is not None
+        while not (done := [each for each in running if each.running.is_done]):
+            if self.candidates.best and perf_counter() > self.request.deadline:
+                return False
+            sleep(_WAIT)
+        attempt = done[0]
+        running.remove(attempt)
         with self._noted(attempt.number):
             self.candidates.trials[attempt.number] = self._trial(attempt)
+        return True
 
     def _replace_by_kernels(self) -> None:
         assert self.found is not None
