@@ -251,6 +251,7 @@ def test_module_without_tiles_is_compiled_without_tritons_products(monkeypatch):
     found = build(read_module(ADD, make_context()), find_target("cpu"), compiler=worker.main)
     assert seen == [None, False]
     assert "without Triton's matrix products" in found.note
+    assert jax.config.jax_enable_compilation_cache  # in this process as well
 
 
 def test_build_splits_the_cpu_into_the_devices_of_the_program():

@@ -160,15 +160,15 @@ def test_search_takes_longer_steps_where_the_compiler_needs_more_than_expected(m
 
 
 def test_versions_are_compiled_side_by_side(model, monkeypatch):
-    start, finish, order = searching._Finder._started, searching._Finder._finish, []
+    start, order = searching._Finder._started, []
 
     def started(finder, version):
         order.append("start")
         return start(finder, version)
 
-    def finished(finder, attempt):
+    def finished(finder, running):
         order.append("finish")
-        finish(finder, attempt)
+        return finish(finder, running)
 
     def fitted(at_once):
         order.clear()
@@ -176,7 +176,8 @@ def test_versions_are_compiled_side_by_side(model, monkeypatch):
         return jxc.fit(model["step"], *model["arguments"](), max_memory="12MiB", exact=True)
 
     monkeypatch.setattr(searching._Finder, "_started", started)
-    monkeypatch.setattr(searching._Finder, "_finish", finished)
+    finish = searching._Finder._finish_one
+    monkeypatch.setattr(searching._Finder, "_finish_one", finished)
     one = fitted(1)
     assert order[:3] == ["start", "start", "finish"]  # the program without a plan is the first
     several = fitted(2)

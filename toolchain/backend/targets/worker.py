@@ -41,14 +41,12 @@ def main(folder: Path) -> None:
 
 
 def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-    import jax
 
     from ...ir import make_context, read_module
     from .. import _private
     from ..from_module import load_libraries
     from . import find_family, find_target
 
-    jax.config.update("jax_enable_compilation_cache", False)
     target = find_target(request["target"])
     devices = find_family(target.name.partition(":")[0]).devices(target, request["devices"])
     devices, order = _in_order_of(request["mesh"], devices)
