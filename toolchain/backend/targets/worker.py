@@ -41,7 +41,6 @@ def main(folder: Path) -> None:
 
 
 def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-
     from ...ir import make_context, read_module
     from .. import _private
     from ..from_module import load_libraries
