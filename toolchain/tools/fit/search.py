@@ -60,7 +60,8 @@ def search(
         budget: bytes of one device that the program may need.
         pipeline: the passes that run after those of the plan, as text.
         assume: promises such as "no-nans".
-        seconds: after so many, no further version is compiled than a first one with a plan.
+        seconds: after so many, no further version is compiled than a first one with a plan, and
+            those that are being compiled are given up if one fits.
         exact: whether the batch may not be split, nor kernels used: both sum in another order.
         batch: the arguments that have the batch, as for `microbatch`; found if empty.
         clock: times each version as it is compiled, if it can time the program.
@@ -158,14 +159,14 @@ class _Finder:
 
     def _try(self, numbers: Sequence[int]) -> bool:
         """Compile choices, side by side; False if the time was over before all were compiled."""
-        is_whole = self._compile(numbers)
+        is_whole = self._compile_all(numbers)
         assert self.candidates is not None
         trials = self.candidates.trials
         for number in filter(trials.__contains__, numbers):  # in this order, not as they ended
             trials[number] = trials.pop(number)
         return is_whole
 
-    def _compile(self, numbers: Sequence[int]) -> bool:
+    def _compile_all(self, numbers: Sequence[int]) -> bool:
         assert self.candidates is not None and self.found is not None
         most = _at_once(self.target)
         running, is_over = list[_Attempt](), False
