@@ -161,9 +161,12 @@ class _Finder:
         """Compile choices, side by side; False if the time was over before all were compiled."""
         is_whole = self._compile_all(numbers)
         assert self.candidates is not None
-        trials = self.candidates.trials
-        for number in filter(trials.__contains__, numbers):  # in this order, not as they ended
-            trials[number] = trials.pop(number)
+        trials, failed = self.candidates.trials, self.candidates.failed
+        for number in numbers:  # in this order, not as they ended
+            if number in trials:
+                trials[number] = trials.pop(number)
+            if number in failed:
+                failed[number] = failed.pop(number)
         return is_whole
 
     def _compile_all(self, numbers: Sequence[int]) -> bool:
